@@ -1,4 +1,4 @@
-"""Search strategies in another database's syntax: named, and read if PubMed's syntax says the same.
+"""Search strategies in another database's syntax: recognized and refused.
 
 PubMed would take most of what they consist of for words, and find something else without a word of warning.
 """
@@ -6,18 +6,9 @@ PubMed would take most of what they consist of for words, and find something els
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.search.expansion import pubmed_syntax
-
-
-class Strategy(NamedTuple):
-    """A strategy for `database`, in PubMed's syntax."""
-
-    database: str
-    pubmed: str
-
 
 # What only one database writes; the first that fits decides.
 _MARKS = tuple(
@@ -44,66 +35,18 @@ _MARKS = tuple(
         ),
     )
 )
-# What PubMed has no way to say in the same place: words near each other, wildcards in words, lines by their numbers.
-_UNREADABLE = re.compile(
-    r"\badj\d*\b|\b(?:NEAR|NEXT|PRE|W)/\d|\bN\d+\b|[?$#]|(?<!\w)(?:or|and)/\d|^\s*\d+ |"
-    r"/[a-z]{2}\b(?<!/de)(?<!/mj)|PUBYEAR|\w\*\w|\n"
-)
-# Headings and fields in their syntax -> in PubMed's.
-_HEADINGS = (
-    re.compile(r"(?<!\w)(?P<exp>exp )?(?P<major>\*)?\"?(?P<name>[A-Z][A-Za-z ,'-]{2,80}?)\"?/(?=[ )]|$)"),
-    re.compile(r"'(?P<name>[^'\n]{2,80})'/(?:(?P<exp>exp)|de|(?P<major>mj))\b"),
-    re.compile(r"\[mh (?:\^|(?P<exp>))\"?(?P<name>[^\[\]\"]+)\"?\]"),
-    re.compile(r"\bM(?:H|(?P<major>J)) \"(?P<name>[^\"+]+)(?P<exp>\+)?\""),
-)
-_WHAT = r"(?P<what>\((?:[^()]|\([^()]{0,200}\)){0,500}\)|\"[^\"]{0,200}\"\*?|'[^']{0,200}'|(?<![\w*-])[\w*-]{1,60})"
-_FIELDS = (
-    re.compile(_WHAT + r"[.:](?P<title>ti)?(?:,?(?:ti|ab|tw|kw|kf|mp)){0,8}(?:\.|(?!\w))"),
-    re.compile(r"(?:TITLE-ABS(?:-KEY)?|TS ?=|AB ?=|(?P<title>TI) ?=)\s*" + _WHAT),
-    re.compile(r"(?<!\w)(?:(?P<title>TI)|AB) " + _WHAT),
-)
-_OPERATOR = re.compile(r"\b(and|or|not)\b", re.IGNORECASE)
 
 
-def read_strategy(text: str) -> Strategy | None:
-    """The strategy in PubMed's syntax, None if `text` is none of another database.
-
+def refuse_other_databases(text: str) -> None:
+    """
     Raises:
-        InvalidInputError: it is one that cannot be read safely.
+        InvalidInputError: `text` is a search strategy in the syntax of another database.
     """
     database = next((name for name, mark in _MARKS if mark.search(text)), "")
-    is_numbered = database.endswith("lines")
-    if not database or (not is_numbered and any(map(pubmed_syntax.is_field_tag, re.findall(r"\[([^\[\]]*)\]", text)))):
-        return None
-    read = text.strip()
-    for heading in _HEADINGS:
-        read = heading.sub(_heading, read)
-    for field in _FIELDS:
-        read = field.sub(_in_field, read)
-    rest = re.sub(r"\"[^\"]*\"\[[^\[\]]{0,80}\]", "", read)
-    if _UNREADABLE.search(text.strip()) or set(rest) & set("/:='.*#") or re.search(r"\w\(", rest) or is_numbered:
+    is_tagged = any(map(pubmed_syntax.is_field_tag, re.findall(r"\[([^\[\]]*)\]", text)))
+    if database and (not is_tagged or database.endswith("lines")):
         raise InvalidInputError(
-            f"This looks like a search strategy in the syntax of {database}, which PubMed would misread. Give the "
-            "topic in words, or the strategy in PubMed's syntax, each line written out (asthma[tiab] OR "
-            '"Asthma"[MeSH Terms]).'
+            f"This looks like a search strategy in the syntax of {database}, which PubMed would misread. Join the "
+            'terms that papers must name by AND, OR and NOT ("gout AND (colchicine OR NSAIDs)"), or give the '
+            "strategy in PubMed's syntax, each line written out."
         )
-    return Strategy(database, _OPERATOR.sub(lambda found: found[1].upper(), read))
-
-
-def _heading(found: re.Match[str]) -> str:
-    tag = "MeSH Major Topic" if found.groupdict().get("major") else "MeSH Terms"
-    return pubmed_syntax.phrase(found["name"].strip(), tag if found["exp"] is not None else f"{tag}:noexp")
-
-
-def _in_field(found: re.Match[str]) -> str:
-    """What stands in a field, with PubMed's tag at each of its words and phrases."""
-    tag = "ti" if found["title"] and "ab" not in found[0].lower().rpartition(found["what"].lower())[2] else "tiab"
-    pieces = _OPERATOR.split(found["what"])
-    operand = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s()]+(?: [^\s()\"]+)*")
-    tagged = (
-        piece.upper()
-        if _OPERATOR.fullmatch(piece)
-        else operand.sub(lambda one: pubmed_syntax.phrase(one[0].strip("'\""), tag), piece)
-        for piece in pieces
-    )
-    return "".join(tagged)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, is_action, spellings, text_words, words_block
-from deepcritical_mcp.search.expansion.negations import negated_block
 from deepcritical_mcp.search.expansion.nouns import PERSONS, Item, Piece, pieces
 from deepcritical_mcp.search.expansion.roles import (
     NAMED,
@@ -168,7 +167,7 @@ class Part:
         if self.concept:
             return self.concept.block.full
         if self.is_negation:
-            return negated_block(self.text)
+            return self.text
         if nouns := word_groups("species").get(self.text):
             heading, *others = nouns
             return pubmed_syntax.any_of(

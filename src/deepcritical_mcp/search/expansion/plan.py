@@ -12,7 +12,6 @@ from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, telling_words, text_words
 from deepcritical_mcp.search.expansion.filters import age_left_out, question_kinds
-from deepcritical_mcp.search.expansion.negations import negated_block
 from deepcritical_mcp.search.expansion.parts import EXAMPLES, JOINING, Part, parts_of
 from deepcritical_mcp.search.expansion.phrases import singular
 from deepcritical_mcp.search.expansion.roles import NAMED, NONE, SURE, WEAK, is_common
@@ -218,8 +217,7 @@ class Plan:
         ]
         # No paper has to say in the user's words what is not there ("asthma without steroids", "not due to cancer").
         negations = [one for one in self.parts if one.is_negation and one.concept is None]
-        is_alone = len(negations) == len(self.parts)
-        optional = [one for one in negations if not is_alone and negated_block(one.text) == one.text]
+        optional = negations if len(negations) < len(self.parts) else []
         kept = [one for one in self.parts if one not in optional]
         chosen = _asked_for(topic, kept, is_looked_up=is_looked_up) if topic.operands else select(kept)
         self.required, self.ranking, self.surplus = chosen.required, (*chosen.ranking, *optional), chosen.surplus
@@ -279,7 +277,7 @@ class Plan:
         # "nurse-led clinics", of which only nurse-led is demanded
         short = [one.text for one in asked if telling_words(one.text) != one.text.split()]
         said += [word for text in short for word in text_words(text)]
-        either = [word for one in self.topic.either_way for word in text_words(_COMPARED.sub("", one))]
+        either = [word for one in self.topic.either_way for word in text_words(one)]
         return list(dict.fromkeys([*said, *either]))[:_MAX_RANKING]
 
     @property
@@ -313,8 +311,3 @@ class Plan:
             core = f"{pubmed_syntax.grouped(core)} OR {pubmed_syntax.grouped(self.topic.typed)}"
         without = pubmed_syntax.any_of(map(pubmed_syntax.grouped, self.left_out)) if self.left_out else ""
         return f"{pubmed_syntax.grouped(core)} NOT {without}" if without and core else core
-
-
-_COMPARED = re.compile(
-    r"^(?:with (?:and|or) without|with/without|or (?:no|without)|versus (?:no|without)) ", re.IGNORECASE
-)

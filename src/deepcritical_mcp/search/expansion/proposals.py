@@ -120,7 +120,6 @@ def direct_query(plan: Plan) -> ExpandedQuery:
         *(f"“{one.said}” as a phrase, or as papers word it." for one in plan.required if one.is_negation),
         f"{_listed(ranking)}: only to rank by, no paper has to say so." if ranking and plan.rank_terms else "",
         f"{_listed(topic.ages)}: see the filters." if topic.ages else "",
-        f"{_listed(topic.tangled)} left out, since PubMed cannot search for it." if topic.tangled else "",
         f"Without papers that mention {_listed(topic.excluded)}." if topic.excluded else "",
         *(
             f"{counted(one.unlisted, 'more drug')} of “{one.text}” found where indexed, not by name."
@@ -140,8 +139,6 @@ def direct_query(plan: Plan) -> ExpandedQuery:
 
 
 def _origin(asked: Topic) -> str:
-    if asked.database:
-        return f"Your query for {asked.database}, in PubMed's syntax: read it before you use it."
     if asked.syntax != asked.text:
         return "Your query in PubMed's syntax, with what PubMed would misread mended."
     return "Your query, in PubMed's syntax as you wrote it."
