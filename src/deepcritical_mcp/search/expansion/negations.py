@@ -78,8 +78,7 @@ def _cue(said: Sequence[str], place: int) -> tuple[str, int]:
     if said[place] == "but" and _ALL & {*said[max(0, place - 3) : place]}:  # "all anticoagulants but warfarin"
         return "excluded", place + 1
     fitting = (one for one in _cues() if said[place : place + len(one[1])] == one[1])
-    kind, cue = next(fitting, ("", []))
-    return kind, place + len(cue)
+    return next(((kind, place + len(cue)) for kind, cue in fitting), ("", place))
 
 
 def _after_lead(said: Sequence[str], place: int, *, is_absent: bool) -> int:

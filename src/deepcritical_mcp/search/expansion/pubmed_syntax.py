@@ -20,7 +20,6 @@ _BOOLEANS = frozenset({"AND", "OR", "NOT"})
 _TOKEN = re.compile(r'"[^"]*"|\[[^\[\]]*\]|[()]|[^\s()"\[\]]+')
 # Next to a phrase, a group or a tag, which only PubMed queries have.
 _LOWER_OPERATOR = re.compile(r'(?<=["\])])\s(?:and|or|not)\s(?=\S)|(?<=\S)\s(?:and|or|not)\s(?=["(])')
-_UNCLOSED_TAG = re.compile(r"\[([A-Za-z ]{2,40}?)(?=$|[)(]| (?:AND|OR|NOT) )")
 _FANCY_QUOTES = re.compile("[“”„‟«»＂]")
 _NOT_IN_WORDS = re.compile(r"[\"\[\](){}|&~#^<>=\\;?!]|(?<!\w)[:/.,*'’+-]+|[:/.,'’]+(?!\w)|(?<=\S)[:/](?=\S)")
 _BLANKS = re.compile(r"\s+")
@@ -77,36 +76,26 @@ def subjects(text: str) -> list[str]:
     return list(found.values())
 
 
-def plain_terms(text: str) -> tuple[list[list[str]], list[str]] | None:
+def plain_terms(text: str) -> tuple[list[list[str]], list[str]]:
     """The terms of a query without fields and truncation: what AND joins, each with the terms that OR joins, and what
-    NOT excludes. None if it has a field, a range or truncation, or is nested in another way."""
-    return None if {*"[*:"} & {*text} else _plain_terms(_parse(text))
+    NOT excludes. Nothing if it has a field, a range or truncation, or is nested in another way."""
+    return (None if {*"[*:"} & {*text} else _plain_terms(_parse(text))) or ([], [])
 
 
 def _plain_terms(items: Sequence[_Node]) -> tuple[list[list[str]], list[str]] | None:
     operands: list[list[str]] = []
     excluded: list[str] = []
-    operator, is_run = "AND", False
-    for item in items:
-        if item.is_operator:
-            operator, is_run = item.text, False
-            continue
-        if not item.items and is_run:
-            run = excluded if operator == "NOT" else operands[-1]
-            run[-1] += f" {words(item.text)}"
-            continue
-        found = _plain_terms(item.items) if item.items else ([[words(item.text)]], [])
+    for operator, run in _operands(items):
+        found = _plain_terms(run[0].items) if run[0].items else ([[" ".join(words(one.text) for one in run)]], [])
         is_one = found is not None and len(found[0]) == 1 and not found[1]
         if found is None or (operator != "AND" and not is_one) or (operator == "OR" and (operands[1:] or excluded)):
             return None
-        if operator == "NOT":
-            excluded += found[0][0]
-        elif operator == "OR":
-            operands[-1] += found[0][0]
-        else:
+        if operator == "AND":
             operands += found[0]
             excluded += found[1]
-        operator, is_run = ("AND", False) if item.items else (operator, True)
+        else:
+            joined = excluded if operator == "NOT" else operands[-1]
+            joined += found[0][0]
     return operands, excluded
 
 
@@ -126,12 +115,9 @@ def term(text: str, tag: str) -> str:
     return f"{text}[{tag}]" if re.fullmatch(r"[A-Za-z0-9]+\*?", text) else phrase(text, tag)
 
 
-def any_of(alternatives: Iterable[str], *, limit: int = 1_000_000) -> str:
-    """The first alternatives that fit in `limit` characters, joined by OR, in parentheses if there are several."""
-    chosen: list[str] = []
-    for alternative in dict.fromkeys(alternatives):
-        if not chosen or len(" OR ".join([*chosen, alternative])) + 2 <= limit:
-            chosen.append(alternative)
+def any_of(alternatives: Iterable[str]) -> str:
+    """Alternatives joined by OR, each once, in parentheses if there are several."""
+    chosen = list(dict.fromkeys(alternatives))
     return chosen[0] if len(chosen) == 1 else f"({' OR '.join(chosen)})"
 
 
@@ -150,7 +136,6 @@ def _parse(text: str) -> tuple[_Node, ...]:
     straight = _BLANKS.sub(" ", _FANCY_QUOTES.sub('"', text))
     if straight.count('"') % 2:
         straight = " ".join(straight.rsplit('"', 1))
-    straight = _UNCLOSED_TAG.sub(lambda tag: f"{tag[0]}]" if is_field_tag(tag[1]) else tag[0], straight)
     raised = _LOWER_OPERATOR.sub(lambda operator: operator[0].upper(), straight)
     return _read_group(iter(_TOKEN.findall(raised)), depth=0)
 
@@ -196,23 +181,33 @@ def _with_operands(items: Sequence[_Node]) -> tuple[_Node, ...]:
     return tuple(kept)
 
 
+def _operands(items: Sequence[_Node]) -> Iterator[tuple[str, Sequence[_Node]]]:
+    """What operators join, each with the operator before it: a group, or a run of words. PubMed joins neighbors by
+    AND."""
+    operator, run = "AND", list[_Node]()
+    for item in (*items, _Node("AND")):
+        if run and (item.is_operator or item.items):
+            yield operator, run
+            operator, run = "AND", []
+        if item.is_operator:
+            operator = item.text
+        elif item.items:
+            yield operator, [item]
+            operator = "AND"
+        else:
+            run.append(item)
+
+
 def _subjects(items: Sequence[_Node]) -> Iterator[str]:
     """The operands of a sequence that name the subject. A tag belongs to the run of words right before it."""
-    run: list[str] = []
-    is_excluded = False
-    for item in items:
-        if item.is_operator or (item.items and not is_excluded):
-            yield " ".join(run)
-            run = []
-        if item.is_operator:
-            is_excluded = item.text == "NOT"
-        elif is_excluded:
+    for operator, run in _operands(items):
+        others = [place for place, one in enumerate(run, start=1) if not _is_subject(one.tag)]
+        if operator == "NOT" or (run[0].items and others):
             continue
-        elif item.items:
-            yield from _subjects(item.items) if _is_subject(item.tag) else ()
+        if run[0].items:
+            yield from _subjects(run[0].items)
         else:
-            run = [*run, words(item.text.replace("*", ""))] if _is_subject(item.tag) else []
-    yield " ".join(run)
+            yield " ".join(words(one.text.replace("*", "")) for one in run[max(others, default=0) :])
 
 
 def _is_subject(tag: str) -> bool:

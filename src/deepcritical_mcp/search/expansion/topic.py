@@ -197,7 +197,7 @@ def read_topic(topic: str) -> Topic:
     subject = ", ".join(pubmed_syntax.subjects(text)) if syntax else subject_of(text)
     if not any(phrases(subject)):
         raise InvalidInputError("The topic has no word to search for. Name the disease, drug, gene or method.")
-    operands, excluded = (pubmed_syntax.plain_terms(syntax) or ([], [])) if syntax else ([], [])
+    operands, excluded = pubmed_syntax.plain_terms(syntax)
     if syntax and not operands:
         return Topic(text, subject, syntax, language=language_of(subject))
     pico = {} if operands else {label: part for label, part in pico_parts(text).items() if any(phrases(part))}
@@ -306,9 +306,9 @@ def _opens_question(word: str) -> bool:
 
 
 def _cleaned(raw: str) -> list[str]:
-    """A word, or what it is short for, and a comma or ";" for the mark at its end, but for "E." and "vs."."""
+    """A word, or what it is short for, and a comma or ";" for the mark at its end, but for "E. coli"."""
     short = raw.lower().strip(".,;:?!()").replace("’", "'")
-    is_abbreviated = raw.lower() == "vs." or (len(raw) == 2 and raw[0].isupper() and raw[1] == ".")
-    mark = "" if is_abbreviated else _MARKS.get(raw[-1], "")
+    is_initial = len(raw) == 2 and raw[0].isupper() and raw[1] == "."
+    mark = "" if is_initial else _MARKS.get(raw[-1], "")
     words = word_table("clipped").get(short, pubmed_syntax.words(raw)).split()
     return [*(word for word in words if any(map(str.isalnum, word))), *filter(None, [mark])]
