@@ -190,7 +190,8 @@ class QueryExpander:
                 *map(_of_evidence, terms),
             ),
             filters=tuple(
-                one.filter for one in fitting_filters(plan.topic, plan.kinds, is_clinical=plan.is_clinical, today=today)
+                one.filter
+                for one in fitting_filters(plan.topic, plan.question, is_clinical=plan.is_clinical, today=today)
             ),
             seed_terms=seed_terms,
             seeds_missed=missed,

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, telling_words, text_words
-from deepcritical_mcp.search.expansion.filters import age_left_out, question_kinds
+from deepcritical_mcp.search.expansion.filters import age_left_out, question_of
 from deepcritical_mcp.search.expansion.parts import EXAMPLES, JOINING, Part, parts_of
 from deepcritical_mcp.search.expansion.phrases import singular
 from deepcritical_mcp.search.expansion.roles import NAMED, NONE, SURE, WEAK, is_common
@@ -228,7 +228,7 @@ class Plan:
                 self.blocks[one] = one.concept.block.short
                 self.shortened.append(one)
         self.one_of = self._one_of(is_flood=is_flood)
-        self.kinds = question_kinds(topic, self.required)
+        self.question = question_of(topic, self.required)
         self.is_clinical = any(one.record and one.record.is_of(_CLINICAL) for one in concepts)
 
     def _one_of(self, *, is_flood: bool) -> list[Part]:

@@ -284,7 +284,7 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
     )
     every = [
         one
-        for one in fitting_filters(topic, plan.kinds, is_clinical=plan.is_clinical, today=today)
+        for one in fitting_filters(topic, plan.question, is_clinical=plan.is_clinical, today=today)
         if not (one.kind == "persons" and (is_said or one.filter.pubmed.startswith("animals")))
         and one.filter.pubmed.strip("(").split(" OR ")[0] not in plan.core
     ]
