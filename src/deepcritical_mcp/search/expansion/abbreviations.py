@@ -39,16 +39,10 @@ class Abbreviation(NamedTuple):
     short: str
     meanings: tuple[Meaning, ...]
     in_context: tuple[Meaning, ...]
-    rest: frozenset[str] = frozenset()
-    """The stems of the other words of the topic."""
 
     @property
     def long_form(self) -> str:
-        """What it stands for in the topic; "" if that is unclear. A meaning that shares a word with the rest is clear
-        ("PD dialysis")."""
-        hinted = [one.long_form for one in self.meanings if stems(one.long_form) & self.rest]
-        if len(hinted) == 1 and not self.in_context:
-            return hinted[0]
+        """What it stands for in the topic; "" if that is unclear."""
         best = next(iter(self.in_context or self.meanings), Meaning("", 0.0))
         return best.long_form if best.share >= (_CLEAR if self.in_context else _CLEAR_ALONE) else ""
 
@@ -91,8 +85,7 @@ async def look_up_abbreviation(short: str, topic: Topic, vocabulary: Vocabulary)
     ]
     about = f"{tagged} AND {pubmed_syntax.any_of(rest[:_MAX_CONTEXT])}"
     in_context = meanings(short, await vocabulary.texts(about, SAMPLE)) if rest else ()
-    others = stems(" ".join(rest)) - general_stems()
-    return Abbreviation(short, meanings(short, await vocabulary.texts(tagged, SAMPLE)), in_context, others)
+    return Abbreviation(short, meanings(short, await vocabulary.texts(tagged, SAMPLE)), in_context)
 
 
 def meanings(short: str, texts: Iterable[str]) -> tuple[Meaning, ...]:

@@ -8,29 +8,21 @@ from functools import cache, lru_cache
 from itertools import pairwise
 
 from deepcritical_mcp.evidence.stemming import words_of
-from deepcritical_mcp.search.expansion.word_lists import common_words, endings, word_classes, word_list
+from deepcritical_mcp.search.expansion.word_lists import common_words, endings, word_classes, word_list, word_table
 from deepcritical_mcp.text import GREEK_NAMES, NEGATIONS, QUERY_FUNCTION_WORDS, one_spelling
 
 _TOKEN = re.compile(r"[^\W_]+(?:(?:[-‐‑'’.+·]|(?<=\d),(?=\d))[^\W_]+)*\+*|\S")
 _PLAIN = str.maketrans({"'": "", "’": "", **GREEK_NAMES})
 _PARENTHESIZED = re.compile(r"[(\[]([^()\[\]]{1,100})[)\]]")
 _MAX_CHARS_BEFORE = 200
-_MAX_TERM = 80
 
 
+@lru_cache(maxsize=4096)  # the same index terms come again and again
 def stems(text: str) -> frozenset[str]:
     """The stems of the words of `text` that carry meaning, in American spelling and with Greek letters spelled out."""
-    return _term_stems(text) if len(text) <= _MAX_TERM else _stems(text)
-
-
-def _stems(text: str) -> frozenset[str]:
     words = re.findall(r"\w+", text.lower().translate(_PLAIN))
     ignored = QUERY_FUNCTION_WORDS - NEGATIONS
     return frozenset(words_of(" ".join(one_spelling(word) for word in words if word not in ignored)))
-
-
-# The same index terms come again and again.
-_term_stems = lru_cache(maxsize=8192)(_stems)
 
 
 @cache
@@ -59,17 +51,11 @@ def singular(word: str) -> str:
         return word
     if word.endswith("ics") and word[:-1] in common_words() and word[:-1] not in word_classes():
         return word[:-1]  # "clinics", but not "genetics"
-    if word.endswith("wives"):
-        return word[:-3] + "fe"
-    if word.endswith("ies") and len(word) > 5:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "xes", "ches", "shes", "viruses", "sinuses")):
-        return word[:-2]
-    if word.endswith(("oses", "yses", "stases", "psies")):
-        return word[:-2] + "is"
-    if word.endswith("itides"):
-        return word[:-4] + "is"
-    return word[:-1] if word.endswith("s") and not word.endswith(endings("only look plural")) else word
+    plurals = word_table("plural endings").items()
+    found = next(((plural, one) for plural, one in plurals if word.endswith(plural)), ("", ""))
+    if found[0] == "s" and word.endswith(endings("only look plural")):
+        return word
+    return word.removesuffix(found[0]) + found[1]
 
 
 def natural_order(heading: str) -> str:

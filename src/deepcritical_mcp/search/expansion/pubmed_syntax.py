@@ -79,14 +79,16 @@ def subjects(text: str) -> list[str]:
 def plain_terms(text: str) -> tuple[list[list[str]], list[str]]:
     """The terms of a query without fields and truncation: what AND joins, each with the terms that OR joins, and what
     NOT excludes. Nothing if it has a field, a range or truncation, or is nested in another way."""
-    return (None if {*"[*:"} & {*text} else _plain_terms(_parse(text))) or ([], [])
+    nothing: tuple[list[list[str]], list[str]] = ([], [])
+    return nothing if {*"[*:"} & {*text} else _plain_terms(_parse(text)) or nothing
 
 
 def _plain_terms(items: Sequence[_Node]) -> tuple[list[list[str]], list[str]] | None:
     operands: list[list[str]] = []
     excluded: list[str] = []
     for operator, run in _operands(items):
-        found = _plain_terms(run[0].items) if run[0].items else ([[" ".join(words(one.text) for one in run)]], [])
+        term: list[str] = [" ".join(words(one.text) for one in run)]
+        found = _plain_terms(run[0].items) if run[0].items else ([term], list[str]())
         is_one = found is not None and len(found[0]) == 1 and not found[1]
         if found is None or (operator != "AND" and not is_one) or (operator == "OR" and (operands[1:] or excluded)):
             return None

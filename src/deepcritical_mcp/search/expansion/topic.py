@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import NamedTuple
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import QUERY_LIMIT
@@ -31,8 +31,8 @@ _REQUEST = re.compile(
     re.IGNORECASE,
 )
 _PICO_LABEL = re.compile(
-    r"(?<!\w)(?P<label>[PICOTS]|[Pp]opulation|[Pp]atients?|[Pp]roblem|[Ii]ntervention|[Ee]xposure|"
-    r"[Cc]ompar(?:ison|ator)|[Cc]ontrol|[Oo]utcomes?)(?: ?[:=] ?| [-–] )"
+    r"(?<!\w)([PICOTS]|[Pp]opulation|[Pp]atients?|[Pp]roblem|[Ii]ntervention|[Ee]xposure|[Cc]ompar(?:ison|ator)|"
+    r"[Cc]ontrol|[Oo]utcomes?)(?: ?[:=] ?| [-–] )"
 )
 # "In adults with low back pain, does yoga compared with physiotherapy improve pain?"
 _PICO_SENTENCE = re.compile(
@@ -50,13 +50,15 @@ def subject_of(text: str) -> str:
 
 
 def pico_parts(text: str) -> dict[str, str]:
-    """The parts of a PICO question by their labels in capitals; {} if `text` is none."""
+    """The parts of a PICO question by P, I, C and O, "" for a time or a setting; {} if `text` is none."""
     if written := _PICO_SENTENCE.fullmatch(text.rstrip(" ?.")):
         return written.groupdict()
-    labels = list(_PICO_LABEL.finditer(text)) if _PICO_LABEL.match(text) else []
-    ends = [label.start() for label in labels[1:]] + [len(text)]
-    parts = [(label["label"].upper(), text[label.end() : end]) for label, end in zip(labels, ends, strict=False)]
-    return {name: " ; ".join(part for label, part in parts if label == name) for name, _ in parts} if parts[1:] else {}
+    before, *found = _PICO_LABEL.split(text)
+    parts: defaultdict[str, list[str]] = defaultdict(list)
+    for label, part in zip(found[::2], found[1::2], strict=True):
+        letter = label[0].upper().replace("E", "I")
+        parts[letter if letter in "PICO" else ""].append(part)
+    return {letter: " ; ".join(said) for letter, said in parts.items()} if len(parts) > 1 and not before else {}
 
 
 # The limits of Brave Search, the strictest of the web providers.
@@ -200,16 +202,21 @@ def read_topic(topic: str) -> Topic:
     operands, excluded = pubmed_syntax.plain_terms(syntax)
     if syntax and not operands:
         return Topic(text, subject, syntax, language=language_of(subject))
-    pico = {} if operands else {label: part for label, part in pico_parts(text).items() if any(phrases(part))}
+    pico = {} if operands else pico_parts(text)
     questions = [] if operands or pico else [one.strip(" ,;") for one in subject.split("?") if any(phrases(one))]
     terms = [(str(place), term) for place, term in enumerate(term for terms in operands for term in terms)]
-    labeled = terms or [(_letter(label), part) for label, part in pico.items()]
-    labeled = labeled or [(ASIDE if place else "", one) for place, one in enumerate(questions)]
+    labeled = terms or [*pico.items()] or [(ASIDE if place else "", one) for place, one in enumerate(questions)]
     labeled = [said for label, part in labeled for said in _with_asides(label, part)]
-    read = [_read(part) for _, part in labeled]
-    if not any(word not in (",", ";") for one in read for word in one.tokens):
-        read = [_Read(_words(part)) for _, part in labeled]  # "excluding children", "people over 80"
-    tokens = [Token(word, label) for (label, _), one in zip(labeled, read, strict=True) for word in (*one.tokens, ";")]
+    read = [read_negations(_words(part)) for _, part in labeled]
+    whole = [" ".join(one.words) for one in read]
+    said = [_AGED.sub(",", one) for one in whole]
+    if not any(map(str.isalnum, "".join(said))):  # "excluding children", "people over 80"
+        read, whole, said = [], [], [" ".join(_words(part)) for _, part in labeled]
+    tokens = [
+        Token(word, label)
+        for (label, _), one in zip(labeled, said, strict=True)
+        for word in [*re.findall(r'"[^"]*"|[^ ]+', one), ";"]
+    ]
     ends = accumulate(len(one.text) + 1 for one in tokens)
     fitting = max(1, sum(end <= pubmed_syntax.MAX_QUERY_LENGTH for end in ends))
     return Topic(
@@ -221,7 +228,7 @@ def read_topic(topic: str) -> Topic:
         questions=tuple(questions) if questions[1:] else (),
         either_way=tuple(word for one in read for word in one.either_way),
         excluded=(*(word for one in read for word in one.excluded), *excluded),
-        ages=tuple(age for one in read for age in one.ages),
+        ages=tuple(found[0] for one in whole for found in _AGED.finditer(one)),
         quoted=frozenset(found[1].lower() for _, part in labeled for found in _QUOTED.finditer(part)),
     )
 
@@ -234,28 +241,6 @@ def _with_asides(label: str, text: str) -> Iterator[tuple[str, str]]:
         return
     yield label, said
     yield from ((ASIDE, f", {one}") for one in _IN_PARENTHESES.findall(text) if len(one) > 1 and any(phrases(one)))
-
-
-class _Read(NamedTuple):
-    """What a part of a topic says."""
-
-    tokens: Sequence[str]
-    excluded: Sequence[str] = ()
-    either_way: Sequence[str] = ()
-    ages: Sequence[str] = ()
-
-
-def _read(text: str) -> _Read:
-    words, excluded, either_way = read_negations(_words(text))
-    said = " ".join(words)
-    tokens = re.findall(r'"[^"]*"|[^ ]+', _AGED.sub(",", said))
-    return _Read(tokens, excluded, either_way, [found[0] for found in _AGED.finditer(said)])
-
-
-def _letter(label: str) -> str:
-    """P, I, C or O for the label of a part of a PICO question; "" for a time or a setting."""
-    letter = {"E": "I", "C": "C"}.get(label[:1].upper(), label[:1].upper())
-    return letter if letter in "PICO" else ""
 
 
 def corrected_topic(asked: Topic, spelling: str) -> Topic:
@@ -290,14 +275,12 @@ def _words(text: str) -> list[str]:
     words = [word for raw in text.split() for word in _cleaned(raw)]
     while words[1:] and words[1].lower() not in NEGATIONS and _opens_question(words[0]):
         words = words[2:] if words[2:] and words[1] in ("I", "we") else words[1:]
-    is_shouted = text.isupper() and len(words) > 4
     named = [word for word in words if len(word) > 3]
-    is_title = len(named) > 3 and sum(map(str.istitle, named)) > 0.7 * len(named)
+    is_title = len(named) > 3 and sum(word[0].isupper() for word in named) > 0.7 * len(named)
+    starts = [place for place in range(len(words)) if words[place - 1 : place] in ([], [";"])]
     return [
-        word.lower()
-        if (is_shouted and word[1:]) or (word[1:].islower() and (is_title or words[place - 1 : place] in ([], [";"])))
-        else word
-        for place, word in enumerate(words)
+        word.lower() if word[1:].islower() and (is_title or place in starts) else word
+        for place, word in enumerate(map(str.capitalize, words) if is_title and text.isupper() else words)
     ]
 
 
