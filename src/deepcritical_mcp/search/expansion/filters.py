@@ -30,11 +30,10 @@ class FittingFilter(NamedTuple):
     kind: Literal["question", "persons", "paper", "limit"]
 
 
-@cache
-def _own_filters() -> Mapping[str, SearchFilter]:
+def _own_filters(*, year: int, language: str) -> Mapping[str, SearchFilter]:
     """The filters of `filters.txt`, whose lines are a key, a name, a condition and its source, by their keys."""
-    read = (row.split("\t") for row in data_lines(__file__, "filters.txt"))
-    return {key: SearchFilter(name=name, pubmed=pubmed, source=source) for key, name, pubmed, source in read}
+    rows = (row.format(year=year, language=language).split("\t") for row in data_lines(__file__, "filters.txt"))
+    return {key: SearchFilter(name=name, pubmed=pubmed, source=source) for key, name, pubmed, source in rows}
 
 
 @cache
@@ -121,7 +120,8 @@ def fitting_filters(topic: Topic, question: str, *, is_clinical: bool, today: da
 
 def _filters(topic: Topic, question: str, *, is_clinical: bool, year: int) -> Iterator[FittingFilter]:
     is_of_animals = _ANIMALS.search(topic.affirmed) is not None
-    every = {**STUDY_FILTERS, **_own_filters()}
+    language = topic.language if topic.language not in ("", OTHER_SCRIPT) else "English"
+    every = {**STUDY_FILTERS, "humans": HUMANS, **_own_filters(year=year, language=language)}
     for asks, key, words in _of_questions():
         if asks == question and not (is_of_animals and asks in _OF_PATIENTS):
             yield FittingFilter(every[key], words, "question")
@@ -138,21 +138,15 @@ def _filters(topic: Topic, question: str, *, is_clinical: bool, year: int) -> It
         yield FittingFilter(every[key], "overview" if key == "reviews" else "systematic review", "paper")
     if is_clinical and not is_of_animals and question in ("treatment", "diagnosis"):
         yield FittingFilter(every["guidelines"], "guideline", "paper")
-    language = topic.language if topic.language not in ("", OTHER_SCRIPT) else "English"
-    since = SearchFilter(name=f"Published since {year}", pubmed=f"{year}:3000[dp]", source="PubMed's publication date")
-    yield FittingFilter(since, f"since {year}", "limit")
-    read = SearchFilter(
-        name=f"Papers in {language}", pubmed=f"{language.lower()}[la]", source="PubMed's language field"
-    )
-    yield FittingFilter(read, f"in {language}", "limit")
-    if not is_of_animals:
-        yield FittingFilter(HUMANS, "in humans", "limit")
+    for key, words in (("since", f"since {year}"), ("language", f"in {language}"), ("humans", "in humans")):
+        if not (is_of_animals and key == "humans"):
+            yield FittingFilter(every[key], words, "limit")
 
 
 def age_block(text: str) -> str:
     """People of some ages ("aged 65 and over", "under 5", "aged 20 to 40"), by MeSH's age groups and the same words."""
     years = [int(number) // (12 if "month" in text.lower() else 1) for number in re.findall(r"\d+", text)]
-    is_under = re.search(r"\b(?:below|under|younger)\b", text, re.IGNORECASE) is not None
+    is_under = {"below", "under", "younger"} & {*text.lower().split()}
     first, last = (0, max(years[0] - 1, 0)) if is_under else (years[0], years[1] if years[1:] else 999)
     starts = [(int(start), AGE_GROUPS[cast(AgeGroup, group)]) for group, start in word_table("first years").items()]
     ends = [start - 1 for start, _ in starts[1:]] + [999]

@@ -67,8 +67,6 @@ WEB_WORDS = 50
 OTHER_SCRIPT = "another script"
 # Words that are English ones too say nothing of a topic's language.
 _ALSO_ENGLISH = QUERY_FUNCTION_WORDS | {"die", "men", "over"}
-# One of these is enough, since English topics never have them ("de novo", "in vivo").
-_NEVER_ENGLISH = word_list("never English")
 # "aged 65 and over", "people over 80", "children under 2 years", "aged 45 to 75".
 _PERSONS = "adolescents|adults|boys|children|girls|individuals|infants|men|patients|people|persons|women"
 _AGED = re.compile(
@@ -258,8 +256,7 @@ def language_of(text: str) -> str:
     counts = {name: sum(word in known for word in words) for name, known in foreign.items()}
     language = max(counts, key=lambda name: counts[name])
     english = sum(word in QUERY_FUNCTION_WORDS for word in words)
-    needed = 2 if _NEVER_ENGLISH.isdisjoint(words) else 1
-    return language if counts[language] >= needed and counts[language] > english else ""
+    return language if counts[language] > max(1, english) else ""
 
 
 def fit_web(text: str) -> str:
