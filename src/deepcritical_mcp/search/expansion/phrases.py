@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 
 from deepcritical_mcp.evidence.stemming import words_of
-from deepcritical_mcp.search.expansion.word_lists import common_words, endings, word_classes, word_list, word_table
+from deepcritical_mcp.search.expansion.word_lists import endings, word_list, word_table
 from deepcritical_mcp.text import GREEK_NAMES, NEGATIONS, QUERY_FUNCTION_WORDS, one_spelling
 
 _TOKEN = re.compile(r"[^\W_]+(?:(?:[-‐‑'’.+·]|(?<=\d),(?=\d))[^\W_]+)*\+*|\S")
@@ -49,8 +49,6 @@ def singular(word: str) -> str:
     """A word in small letters in the singular: "biopsies" -> "biopsy", "diagnoses" -> "diagnosis"."""
     if word in endings("only look plural"):
         return word
-    if word.endswith("ics") and word[:-1] in common_words() and word[:-1] not in word_classes():
-        return word[:-1]  # "clinics", but not "genetics"
     plurals = word_table("plural endings").items()
     found = next(((plural, one) for plural, one in plurals if word.endswith(plural)), ("", ""))
     if found[0] == "s" and word.endswith(endings("only look plural")):

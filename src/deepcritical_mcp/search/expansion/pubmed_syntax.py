@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 from deepcritical_mcp.search.expansion.word_lists import word_list
 
@@ -41,14 +40,10 @@ class _Node:
         return self.text in _BOOLEANS
 
 
-def _field_tags() -> frozenset[str]:
-    """Fields that name the subject, and all others (author, journal, date, type)."""
-    return word_list("subject fields") | word_list("other fields")
-
-
 def is_field_tag(tag: str) -> bool:
     """Whether PubMed knows `[tag]`, with or without ":noexp" or a proximity such as ":~3"."""
-    return re.sub(r":(noexp|~\d{1,4})$", "", _BLANKS.sub(" ", tag.strip().lower())) in _field_tags()
+    name = re.sub(r":(noexp|~\d{1,4})$", "", _BLANKS.sub(" ", tag.strip().lower()))
+    return name in word_list("subject fields") | word_list("other fields")
 
 
 def uses_pubmed_syntax(text: str) -> bool:
@@ -63,7 +58,7 @@ def repair(text: str) -> str:
     """`text` as a well-formed PubMed query; a well-formed one is unchanged.
 
     Unbalanced quotes and parentheses, empty groups, operators without operands and unknown field tags are removed (the
-    words in them stay), mistyped tags corrected; lower-case operators next to a group, a phrase or a tag become upper
+    words in them stay); lower-case operators next to a group, a phrase or a tag become upper
     case. "" if nothing is left.
     """
     return " ".join(map(str, _parse(text)))
@@ -159,11 +154,7 @@ def _read_group(tokens: Iterator[str], *, depth: int) -> tuple[_Node, ...]:
 
 
 def _add_tag(items: list[_Node], token: str) -> None:
-    """Attach a known tag to the preceding item, or the one that a mistyped tag is meant to be ("[tiabb]"); another is a
-    word in brackets ("[18F]FDG")."""
-    if not is_field_tag(token[1:-1]):
-        meant = get_close_matches(token[1:-1].strip().lower(), _field_tags(), n=1, cutoff=0.8)
-        token = f"[{meant[0]}]" if meant else token
+    """Attach a known tag to the preceding item; another is a word in brackets ("[18F]FDG")."""
     if not is_field_tag(token[1:-1]):
         items.extend(_Node(word) for word in words(token).split())
     elif items and not items[-1].tag and not items[-1].is_operator:

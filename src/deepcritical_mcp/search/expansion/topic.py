@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import QUERY_LIMIT
@@ -200,10 +200,9 @@ def read_topic(topic: str) -> Topic:
     operands, excluded = pubmed_syntax.plain_terms(syntax)
     if syntax and not operands:
         return Topic(text, subject, syntax, language=language_of(subject))
-    pico = {} if operands else pico_parts(text)
-    questions = [] if operands or pico else [one.strip(" ,;") for one in subject.split("?") if any(phrases(one))]
-    terms = [(str(place), term) for place, term in enumerate(term for terms in operands for term in terms)]
-    labeled = terms or [*pico.items()] or [(ASIDE if place else "", one) for place, one in enumerate(questions)]
+    terms = [(str(place), term) for place, term in enumerate(chain.from_iterable(operands))]
+    questions = [] if terms else [one.strip(" ,;") for one in subject.split("?") if any(phrases(one))]
+    labeled = terms or [*pico_parts(text).items()] or [(ASIDE * bool(at), one) for at, one in enumerate(questions)]
     labeled = [said for label, part in labeled for said in _with_asides(label, part)]
     read = [read_negations(_words(part)) for _, part in labeled]
     whole = [" ".join(one.words) for one in read]
