@@ -55,13 +55,9 @@ _AGE_WORDS: dict[AgeGroup, re.Pattern[str]] = {
 _ANIMALS = re.compile(
     rf"\b(?:{'|'.join(word_list('animals'))})\b(?!['’]?s? (?:{'|'.join(word_list('of animals'))})\b)", re.IGNORECASE
 )
-# Signs and symptoms, disorders by chemicals, injuries: what a drug may cause or be tried for.
-_INJURIES = ("C23.888", "C25", "C26")
 # Drugs by their structure or origin, hormones, vitamins; therapeutics and operations.
 _TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 D27.505 E02 E04".split())
 _TREATMENT_ENDINGS = endings("treatment endings")
-# Diseases, organisms, parts of the body, persons and places are not tried.
-_NEVER_TRIED = ("disease", "A", "B", "C", "M", "Z")
 
 
 @cache
@@ -76,22 +72,14 @@ def question_of(topic: Topic, required: Sequence[Part]) -> str:
     """What the topic clearly asks, by its words: the first that fits; else for a treatment, if something that is tried
     and a disease are all that it requires; "" if that is unclear. What it negates does not count."""
     text = topic.text if topic.syntax == "" and not topic.negations else topic.affirmed
-    every = [one for part in required for one in part.either or (part,) if not one.is_negation]
-    offered = [one for one in every if _is_tried(one) and one.before not in ("after", "during", "following")]
-    ill = [one for one in every if any(record.is_of(("C", "F")) for record in one.records)]
-    for one in every:  # "test anxiety" is no test, "adverse childhood experiences" are no views
-        if " " in one.text and any(record.is_of(("C", "F", "I")) for record in one.records):
-            text = text.replace(one.text, " ")
     for asks, pattern in _asked().items():
-        # Not in "I am writing a systematic review on"; "why do adolescents not adhere" asks for views.
-        asked = {"reviews": topic.subject, "views": topic.text}.get(asks, text)
-        if pattern.search(asked) and (asks != "effect" or any(one.kind not in _NEVER_TRIED for one in every)):
-            return "treatment" if asks in ("effect", "trial") else asks
-    is_for = any(one.before in ("for", "in") for one in ill)
-    places = [place for one in ill for record in one.records for place in record.tree_numbers]
-    is_ill = bool(ill) and not any(place.startswith(_INJURIES) for place in places)
+        if pattern.search(topic.subject if asks == "reviews" else text):  # not in "I write a systematic review on"
+            return asks.partition(",")[0]
+    every = [one for part in required for one in part.either or (part,) if not one.is_negation]
+    offered = [one for one in every if _is_tried(one)]
+    ill = [one for one in every if any(record.is_of(("C", "F")) for record in one.records)]
     others = [one for one in every if one.role == "subject" and one.evidence >= NAMED and one not in (*offered, *ill)]
-    return "treatment" if offered and (is_for or is_ill) and not others else ""
+    return "treatment" if offered and ill and not others else ""
 
 
 def _is_tried(part: Part) -> bool:
