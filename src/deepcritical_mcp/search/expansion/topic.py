@@ -34,13 +34,6 @@ _PICO_LABEL = re.compile(
     r"(?<!\w)([PICOTS]|[Pp]opulation|[Pp]atients?|[Pp]roblem|[Ii]ntervention|[Ee]xposure|[Cc]ompar(?:ison|ator)|"
     r"[Cc]ontrol|[Oo]utcomes?)(?: ?[:=] ?| [-–] )"
 )
-# "In adults with low back pain, does yoga compared with physiotherapy improve pain?"
-_PICO_SENTENCE = re.compile(
-    r"(?:in|among|for) (?P<P>[^,]++), (?:does|do|is|are|can|will|should) (?P<I>.{1,300}?),? "
-    r"(?:compared (?:with|to)|versus|vs\.?|rather than|(?:better|more effective|safer) than) "
-    rf"(?P<C>.{{1,300}}?),? (?:{'|'.join(sorted(word_list('effects')))}|for|leads? to|prevents?|results? in) (?P<O>.+)",
-    re.IGNORECASE,
-)
 
 
 def subject_of(text: str) -> str:
@@ -51,8 +44,6 @@ def subject_of(text: str) -> str:
 
 def pico_parts(text: str) -> dict[str, str]:
     """The parts of a PICO question by P, I, C and O, "" for a time or a setting; {} if `text` is none."""
-    if written := _PICO_SENTENCE.fullmatch(text.rstrip(" ?.")):
-        return written.groupdict()
     before, *found = _PICO_LABEL.split(text)
     parts: defaultdict[str, list[str]] = defaultdict(list)
     for label, part in zip(found[::2], found[1::2], strict=True):
