@@ -4,5 +4,5 @@
 finds what they are called, `blocks` the terms that find them, `abbreviations` what is short; `parts` and `roles` say
 what each part is to a search and how sure it is that papers name it, `plan` which parts must be there, `proposals` the
 queries, and `filters` what fits beside. `evidence_terms` looks at the session and seeds, `sampled_queries` asks the
-client's model; `pubmed_syntax` and `other_databases` read strategies; `phrases` and `word_lists` are words.
+client's model; `pubmed_syntax` reads strategies, `other_databases` refuses some; `phrases` and `word_lists` are words.
 """

@@ -76,7 +76,7 @@ def question_of(topic: Topic, required: Sequence[Part]) -> str:
         if pattern.search(topic.subject if asks == "reviews" else text):  # not in "I write a systematic review on"
             return asks.partition(",")[0]
     every = [one for part in required for one in part.either or (part,) if not one.is_negation]
-    offered = [one for one in every if _is_tried(one)]
+    offered = [one for one in every if _is_tried(one) and one.before not in ("after", "during", "following")]
     ill = [one for one in every if any(record.is_of(("C", "F")) for record in one.records)]
     others = [one for one in every if one.role == "subject" and one.evidence >= NAMED and one not in (*offered, *ill)]
     return "treatment" if offered and ill and not others else ""

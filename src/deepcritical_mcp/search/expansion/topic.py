@@ -31,7 +31,7 @@ _REQUEST = re.compile(
     re.IGNORECASE,
 )
 _PICO_LABEL = re.compile(
-    r"(?<!\w)([PICOTS]|[Pp]opulation|[Pp]atients?|[Pp]roblem|[Ii]ntervention|[Ee]xposure|[Cc]ompar(?:ison|ator)|"
+    r"(?<!\w)(PICO[TS]?|[PICOTS]|[Pp]opulation|[Pp]atients?|[Pp]roblem|[Ii]ntervention|[Ee]xposure|[Cc]ompar(?:ison|ator)|"
     r"[Cc]ontrol|[Oo]utcomes?)(?: ?[:=] ?| [-–] )"
 )
 
@@ -191,10 +191,11 @@ def read_topic(topic: str) -> Topic:
     operands, excluded = pubmed_syntax.plain_terms(syntax)
     if syntax and not operands:
         return Topic(text, subject, syntax, language=language_of(subject))
+    questions = [] if operands else [one.strip(" ,;") for one in subject.split("?") if any(phrases(one))]
     terms = [(str(place), term) for place, term in enumerate(chain.from_iterable(operands))]
-    questions = [] if terms else [one.strip(" ,;") for one in subject.split("?") if any(phrases(one))]
-    labeled = terms or [*pico_parts(text).items()] or [(ASIDE * bool(at), one) for at, one in enumerate(questions)]
-    labeled = [said for label, part in labeled for said in _with_asides(label, part)]
+    asked = [(ASIDE if place else "", one) for place, one in enumerate(questions)]
+    parts = terms or [*pico_parts(text).items()] or asked
+    labeled = [said for label, part in parts for said in _with_asides(label, part)]
     read = [read_negations(_words(part)) for _, part in labeled]
     whole = [" ".join(one.words) for one in read]
     said = [_AGED.sub(",", one) for one in whole]
