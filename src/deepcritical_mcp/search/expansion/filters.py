@@ -71,7 +71,9 @@ def _asked() -> Mapping[str, re.Pattern[str]]:
 def question_of(topic: Topic, required: Sequence[Part]) -> str:
     """What the topic clearly asks, by its words: the first that fits; else for a treatment, if something that is tried
     and a disease are all that it requires; "" if that is unclear. What it negates does not count."""
-    text = topic.text if topic.syntax == "" and not topic.negations else topic.affirmed
+    text = topic.affirmed if topic.syntax else topic.text
+    for negated in topic.negations:
+        text = text.replace(negated, " ")
     for asks, pattern in _asked().items():
         if pattern.search(topic.subject if asks == "reviews" else text):  # not in "I write a systematic review on"
             return asks.partition(",")[0]
