@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.search.expansion.conftest import Ask, offline
 from tests.search.expansion.ncbi_stand_in import LIBRARY, Record
@@ -19,6 +22,12 @@ PERSONS_AND_PARTS = (
     Record(11468, ("Prostatectomy", "Prostatectomies"), "E04.950"),
     Record(13211, ("Staphylococcus aureus",), "B03.300.390.800"),
 )
+WORDS = ("gout", "liquorice", "burnout", "febuxostat")
+
+
+def joined(terms: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    pairs = st.tuples(terms, st.sampled_from(("AND", "OR", "NOT")), terms, st.booleans())
+    return pairs.map(lambda one: f"({' '.join(one[:3])})" if one[3] else " ".join(one[:3]))
 
 
 @pytest.mark.parametrize(
@@ -72,6 +81,8 @@ async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: 
         ("gout AND ((liquorice OR febuxostat) AND nurses)", "gout AND (liquorice OR febuxostat) AND nurses"),
         ("gout AND burnout NOT (liquorice OR febuxostat)", "(gout AND burnout) NOT ((liquorice) OR (febuxostat))"),
         ("gout NOT liquorice AND burnout", "(gout AND burnout) NOT (liquorice)"),
+        ("GOUT OR BURNOUT", "(GOUT OR BURNOUT)"),
+        ("gout AND not burnout AND", 'gout AND ("not burnout"[tiab] OR all[sb])'),
         ("mortality AND effects", "mortality AND effects"),
         ("gout AND (treatment OR management)", "gout AND (treatment OR management)"),
         ("gout AND liquorice AND outcomes", "(gout AND liquorice) AND (outcome[tiab] OR outcomes[tiab] OR all[sb])"),
@@ -86,6 +97,14 @@ async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: 
 async def test_what_is_joined_by_operators_is_required_as_it_is_joined(topic: str, query: str):
     direct = (await offline(topic)).queries[0].pubmed_query
     assert re.sub(r' NOT \("without [^()]+\)', "", direct) == query
+
+
+@given(st.recursive(st.sampled_from(WORDS), joined, max_leaves=7))
+async def test_joined_terms_find_what_they_say(topic: str):
+    query = (await offline(topic, count=1)).queries[0].pubmed_query
+    for number in range(len(WORDS) + 1):
+        for words in combinations(WORDS, number):
+            assert finds(query, " ; ".join(words)) == finds(topic, " ; ".join(words)), words
 
 
 async def test_each_term_that_is_joined_by_operators_gets_all_its_names(ask: Ask):

@@ -122,9 +122,9 @@ def select(parts: Sequence[Part]) -> Selection:
     return Selection(required, tuple(one for one in parts if one not in required), surplus)
 
 
-def _asked_for(topic: Topic, parts: Sequence[Part], *, is_looked_up: bool) -> Selection:
-    """What the user joined by AND and OR: of the parts of each term, those that papers have to name. Beside two others,
-    what says nothing of the subject only ranks ("outcomes", "prevention or management")."""
+def _asked_for(topic: Topic, parts: Sequence[Part], optional: Sequence[Part], *, is_looked_up: bool) -> Selection:
+    """What the user joined by AND and OR: of the parts of each term, those that papers have to name. What is `optional`
+    only ranks, as does what says nothing of the subject beside two others ("outcomes", "prevention or management")."""
     required: list[Part] = []
     ranking: list[Part] = []
     place = 0
@@ -132,17 +132,18 @@ def _asked_for(topic: Topic, parts: Sequence[Part], *, is_looked_up: bool) -> Se
         asked: list[Part] = []
         for term in terms:
             said = [one for one in parts if one.label == str(place)]
-            named = [one for one in said if one.role not in ONLY_RANKING]
-            every = tuple([one for one in named if one.role != "modifier" or _is_rare(one)] or said)
+            named = [one for one in said if one.role not in ONLY_RANKING and (one.role != "modifier" or _is_rare(one))]
+            every = tuple(named or said)
             whole = Part(term, "subject" if every else "kind", is_looked_up=is_looked_up, every=every)
             asked.append(every[0] if len(every) == 1 else whole)
             ranking += [one for one in said if one not in every]
             place += 1
         either = replace(asked[0], text=" or ".join(one.text for one in asked), either=tuple(asked), concept=None)
         required.append(either if asked[1:] else asked[0])
-    telling = [one for one in required if any(part.role not in ("kind", "head") for part in one.inner)]
-    vague = [one for one in required if one not in telling] if telling[1:] else []
-    return Selection(tuple(one for one in required if one not in vague), (*ranking, *vague))
+    sure = [one for one in required if not all(part in optional for part in one.inner)] or required
+    telling = [one for one in sure if any(part.role not in ("kind", "head") for part in one.inner)]
+    kept = telling if telling[1:] else sure
+    return Selection(tuple(kept), (*ranking, *(one for one in required if one not in kept)))
 
 
 def _worth(pair: tuple[Part, Part]) -> float:
@@ -220,9 +221,12 @@ class Plan:
         negations = [one for one in self.parts if one.is_negation and one.concept is None]
         is_alone = len(negations) == len(self.parts)
         optional = [one for one in negations if not is_alone and negated_block(one.text) == one.text]
-        kept = [one for one in self.parts if one not in optional]
-        chosen = _asked_for(topic, kept, is_looked_up=is_looked_up) if topic.operands else select(kept)
-        self.required, self.ranking, self.surplus = chosen.required, (*chosen.ranking, *optional), chosen.surplus
+        if topic.operands:
+            chosen = _asked_for(topic, self.parts, optional, is_looked_up=is_looked_up)
+        else:
+            chosen = select([one for one in self.parts if one not in optional])
+            chosen = replace(chosen, ranking=(*chosen.ranking, *optional))
+        self.required, self.ranking, self.surplus = chosen.required, chosen.ranking, chosen.surplus
         self.blocks = {one: one.block() for one in self.required}
         self.shortened: list[Part] = []
         for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):

@@ -237,6 +237,9 @@ def _unhyphenated(text: str) -> list[str]:
     return text.casefold().replace('"', "").replace("-", " ").split()
 
 
+_DANGLING = re.compile(r"^(?:(?:AND|OR) )+|(?: (?:AND|OR|NOT))+[^\w()]*$")
+
+
 def read_topic(topic: str) -> Topic:
     """Read a topic in words, in PubMed's syntax or in that of another database, if that is safe.
 
@@ -244,7 +247,7 @@ def read_topic(topic: str) -> Topic:
         InvalidInputError: it is blank, longer than `QUERY_LIMIT` characters, has no word to search for, or is a
             strategy for another database that PubMed would misread.
     """
-    text = clean_line(topic)
+    text = _DANGLING.sub("", clean_line(topic))
     if not text:
         raise InvalidInputError('The topic is blank. Name what to search for, e.g. "metformin alzheimer".')
     if len(text) > QUERY_LIMIT:
