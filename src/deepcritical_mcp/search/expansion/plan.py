@@ -14,7 +14,7 @@ from deepcritical_mcp.search.expansion.blocks import TopicConcept, telling_words
 from deepcritical_mcp.search.expansion.filters import age_left_out, question_kinds
 from deepcritical_mcp.search.expansion.negations import negated_block
 from deepcritical_mcp.search.expansion.parts import EXAMPLES, JOINING, Part, parts_of
-from deepcritical_mcp.search.expansion.phrases import singular
+from deepcritical_mcp.search.expansion.phrases import singular, stems
 from deepcritical_mcp.search.expansion.roles import NAMED, NONE, SURE, WEAK, is_common
 from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
@@ -124,7 +124,8 @@ def select(parts: Sequence[Part]) -> Selection:
 
 def _asked_for(topic: Topic, parts: Sequence[Part], optional: Sequence[Part], *, is_looked_up: bool) -> Selection:
     """What the user joined by AND and OR: of the parts of each term, those that papers have to name. What is `optional`
-    only ranks, as does what says nothing of the subject beside two others ("outcomes", "prevention or management")."""
+    only ranks, as does what says nothing of the subject beside two others ("outcomes", "prevention or management"), and
+    what says little (persons, settings, outcomes) beside three that are sure."""
     required: list[Part] = []
     ranking: list[Part] = []
     place = 0
@@ -133,7 +134,10 @@ def _asked_for(topic: Topic, parts: Sequence[Part], optional: Sequence[Part], *,
         for term in terms:
             said = [one for one in parts if one.label == str(place)]
             named = [one for one in said if one.role not in ONLY_RANKING and (one.role != "modifier" or _is_rare(one))]
-            every = tuple(named or said)
+            if not any(one.evidence >= NAMED or one.role == "person" for one in named):
+                is_whole = stems(term) <= stems(" ".join(one.text for one in said))
+                named = said if is_whole else []  # "breast reduction" as a phrase, not only "breast"
+            every = tuple(named)
             whole = Part(term, "subject" if every else "kind", is_looked_up=is_looked_up, every=every)
             asked.append(every[0] if len(every) == 1 else whole)
             ranking += [one for one in said if one not in every]
@@ -143,6 +147,8 @@ def _asked_for(topic: Topic, parts: Sequence[Part], optional: Sequence[Part], *,
     sure = [one for one in required if not all(part in optional for part in one.inner)] or required
     telling = [one for one in sure if any(part.role not in ("kind", "head") for part in one.inner)]
     kept = telling if telling[1:] else sure
+    named = [one for one in kept if one.evidence >= NAMED]
+    kept = named if named[2:] else kept
     return Selection(tuple(kept), (*ranking, *(one for one in required if one not in kept)))
 
 
