@@ -122,10 +122,12 @@ def select(parts: Sequence[Part]) -> Selection:
     return Selection(required, tuple(one for one in parts if one not in required), surplus)
 
 
-def _asked_for(topic: Topic, parts: Sequence[Part], optional: Sequence[Part], *, is_looked_up: bool) -> Selection:
-    """What the user joined by AND and OR: of the parts of each term, those that papers have to name. What is `optional`
-    only ranks, as does what says nothing of the subject beside two others ("outcomes", "prevention or management"), and
-    what says little (persons, settings, outcomes) beside three that are sure."""
+def _asked_for(
+    topic: Topic, parts: Sequence[Part], optional: Sequence[Part], *, is_looked_up: bool
+) -> tuple[Selection, list[Part]]:
+    """What the user joined by AND and OR: the parts of each term, with those that papers have to name; of the terms,
+    the three that papers are surest to name, or two if no more are sure; and all terms. What is `optional` only ranks.
+    """
     required: list[Part] = []
     ranking: list[Part] = []
     place = 0
@@ -144,12 +146,17 @@ def _asked_for(topic: Topic, parts: Sequence[Part], optional: Sequence[Part], *,
             place += 1
         either = replace(asked[0], text=" or ".join(one.text for one in asked), either=tuple(asked), concept=None)
         required.append(either if asked[1:] else asked[0])
-    sure = [one for one in required if not all(part in optional for part in one.inner)] or required
-    telling = [one for one in sure if any(part.role not in ("kind", "head") for part in one.inner)]
-    kept = telling if telling[1:] else sure
-    named = [one for one in kept if one.evidence >= NAMED]
-    kept = named if named[2:] else kept
-    return Selection(tuple(kept), (*ranking, *(one for one in required if one not in kept)))
+    firm = [one for one in required if not {*one.inner} <= {*optional}]
+    sure = [one for one in firm if one.evidence >= NAMED]
+    # What stands before a sure one is meant, too: "CPAP AND adherence AND sleep apnea".
+    before = firm[: firm.index(sure[-1])] if sure else []
+    others = [one for one in before if one not in sure and one.role == "aspect"][: max(0, _MOST - len(sure))]
+    if len(sure) + len(others) < 2:
+        others = sorted((one for one in firm if one not in sure), key=lambda one: (one.role == "person", -one.evidence))
+        others = others[: 2 - len(sure)]
+    sure = [*sorted(sure, key=lambda one: -one.evidence)[:_MOST], *others]
+    kept = tuple(one for one in required if one in sure) or tuple(required)
+    return Selection(kept, (*ranking, *(one for one in required if one not in kept))), required
 
 
 def _worth(pair: tuple[Part, Part]) -> float:
@@ -179,6 +186,8 @@ def _is_named(part: Part) -> bool:
 
 
 _MAX_RANKING = 10
+_MOST = 3
+"""Terms of a query that every paper must name; what is said beside them only ranks."""
 _CLINICAL = ("C", "F03")
 _OF_ANIMALS = re.compile("animals?(?: (?:models?|research|studies|trials))?", re.IGNORECASE)
 _ANIMALS = "animals[mh] NOT humans[mh]"
@@ -227,13 +236,14 @@ class Plan:
         negations = [one for one in self.parts if one.is_negation and one.concept is None]
         is_alone = len(negations) == len(self.parts)
         optional = [one for one in negations if not is_alone and negated_block(one.text) == one.text]
+        self.joined: list[Part] = []
         if topic.operands:
-            chosen = _asked_for(topic, self.parts, optional, is_looked_up=is_looked_up)
+            chosen, self.joined = _asked_for(topic, self.parts, optional, is_looked_up=is_looked_up)
         else:
             chosen = select([one for one in self.parts if one not in optional])
             chosen = replace(chosen, ranking=(*chosen.ranking, *optional))
         self.required, self.ranking, self.surplus = chosen.required, chosen.ranking, chosen.surplus
-        self.blocks = {one: one.block() for one in self.required}
+        self.blocks = {one: one.block() for one in (*self.required, *self.joined)}
         self.shortened: list[Part] = []
         for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):
             if len(self.query(self.required)) > QUERY_LIMIT - 600 and one.concept and one.concept.block.is_long:
