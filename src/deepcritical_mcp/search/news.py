@@ -405,7 +405,7 @@ class _Watch:
         registry, trials = self._searches.get("trials") if numbers else None, dict[str, Publication]()
         if registry:
             try:
-                trials |= (await registry.source.fetch_anew(numbers)).records
+                trials |= (await registry.source.fetch(numbers, within=0.0)).records
             except ProviderError as error:
                 told = f"{registry.source.title} could not be asked about {len(numbers)} trials: {error}"
                 self._errors[told] = None

@@ -277,7 +277,7 @@ class Witness:
         """What PubMed sends of these, and why it does not send the rest; "" if it answered."""
         found: dict[str, Publication] = {}
         for batch in batches(list(dict.fromkeys(pmids)), RECORDS_AT_A_TIME):
-            again = partial(pubmed.fetch_anew, batch, within=within)
+            again = partial(pubmed.fetch, batch, within=within)
             try:
                 found |= (await in_time(pubmed, seconds_for(TO_READ_STATUS), again)).records
             except ProviderError as error:

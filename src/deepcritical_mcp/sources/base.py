@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pkgutil
 import re
 from abc import ABC, abstractmethod
@@ -363,13 +364,10 @@ class Source(Service):
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         """At most `limit` results of one variant from `offset` on, under the filters of `request`."""
 
-    async def fetch(self, ids: Sequence[str]) -> Fetched:
-        """The records of `ids`, for a source that answers in two steps; they may have been read earlier today."""
+    async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:
+        """The records of `ids`, for a source that answers in two steps; they may have been read earlier today, if that
+        was `within` the last so many seconds."""
         raise NotImplementedError
-
-    async def fetch_anew(self, ids: Sequence[str], *, within: float = 0.0) -> Fetched:
-        """The records of `ids` as they are now, or were within the last seconds."""
-        return await self.fetch(ids)
 
     def sent(self, variant: str, request: SearchRequest) -> str:
         """What `ask` sends for a variant, as in `Answer.sent`; "" if that depends on who answers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -78,7 +79,7 @@ class Preprints(EuropePMCService, Source):
         assert isinstance(request, PreprintRequest)
         return request.term(variant)
 
-    async def fetch(self, ids: Sequence[str]) -> Fetched:
+    async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:
         wanted = [RecordIds(**{"preprint_number" if id.startswith(PREPRINTS) else "doi": id}) for id in ids]
         query = f"({' OR '.join(term for one in wanted for term in identifier_terms(one))}) AND SRC:{PREPRINTS}"
         page = await self.search(query, page_size=min(MAX_PAGE, 3 * len(ids)))

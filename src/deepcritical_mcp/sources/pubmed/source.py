@@ -6,6 +6,7 @@ record (`ds_meshterms`, the heading first), its id (`ds_meshui`) and its positio
 
 from __future__ import annotations
 
+import math
 import re
 import time
 import zlib
@@ -81,7 +82,7 @@ class Recent(Generic[K, V]):
         self._entries: dict[K, tuple[float, int, V]] = {}  # in order of use, the latest last
         self.size = 0
 
-    def get(self, key: K, within: float | None = None) -> V | None:
+    def get(self, key: K, within: float = math.inf) -> V | None:
         """The value of a key, if it is recent, or was put `within` so many seconds."""
         if (entry := self._entries.get(key)) is None:
             return None
@@ -90,7 +91,7 @@ class Recent(Generic[K, V]):
             self.drop([key])
             return None
         self._entries[key] = self._entries.pop(key)
-        return entry[2] if age < (self._seconds if within is None else within) else None
+        return entry[2] if age < within else None
 
     def put(self, key: K, value: V, size: int) -> None:
         """Keep a value in place of an earlier one."""
@@ -107,11 +108,11 @@ class Recent(Generic[K, V]):
                 self.size -= entry[1]
 
 
-class RecentRecords:
-    """The latest records, by PMID."""
+class RecentRecords(Recent[str, tuple[str, bytes]]):
+    """The latest records, by PMID: the day of each, and the record, packed."""
 
     def __init__(self, *, max_bytes: int = MAX_BYTES) -> None:
-        self._records = Recent[str, tuple[str, bytes]](max_bytes, KEPT)
+        super().__init__(max_bytes, KEPT)
 
     async def keep(self, asked: Sequence[str], records: Mapping[str, Publication]) -> None:
         """Keep the answer to a request for `asked`, read completely; records missing from it no longer exist."""
@@ -121,17 +122,13 @@ class RecentRecords:
             return [zlib.compress(one.model_dump_json(exclude_defaults=True).encode(), 1) for one in sent]
 
         bodies = await anyio.to_thread.run_sync(packed)
-        self.forget(asked)
+        self.drop(asked)
         for record, body in zip(sent, bodies, strict=True):
-            self._records.put(record.pmid, (record.status_checked, body), len(body) + _ENTRY_BYTES)
+            self.put(record.pmid, (record.status_checked, body), len(body) + _ENTRY_BYTES)
 
-    def forget(self, ids: Iterable[str]) -> None:
-        """Request these records again when they are next needed."""
-        self._records.drop(ids)
-
-    async def recent(self, ids: Sequence[str], *, within: float = KEPT) -> dict[str, Publication]:
+    async def recent(self, ids: Sequence[str], *, within: float = math.inf) -> dict[str, Publication]:
         """Those that were sent within the last seconds, and today."""
-        today, found = current_date().isoformat(), {id: self._records.get(id, within) for id in ids}
+        today, found = current_date().isoformat(), {id: self.get(id, within) for id in ids}
         bodies = {id: entry[1] for id, entry in found.items() if entry and entry[0] == today}
 
         def unpacked() -> dict[str, Publication]:
@@ -198,7 +195,7 @@ class PubMed(Source):
                 term, retstart=offset, retmax=limit, sort=sort, mindate=mindate, maxdate=maxdate
             )
             if any(word in variant.lower() for word in _ABOUT_STATUS):
-                self._recent.forget(found.ids)
+                self._recent.drop(found.ids)
             if len(request.queries) > 1:
                 self._answers.put(key, found, ANSWER_IDS + len(found.ids))
         sent, translation = self.sent(variant, request), found.query_translation
@@ -211,11 +208,7 @@ class PubMed(Source):
         term = request.term(variant)
         return f"{term} [{as_sent({'datetype': 'pdat', **dates})}]" if dates else term
 
-    async def fetch(self, ids: Sequence[str]) -> Fetched:
-        """The records of PMIDs; recently sent ones as they were then."""
-        return await self.fetch_anew(ids, within=KEPT)
-
-    async def fetch_anew(self, ids: Sequence[str], *, within: float = 0.0) -> Fetched:
+    async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:
         recent = await self._recent.recent(ids, within=within) if within else {}
         missing = [id for id in ids if id not in recent]
         sent = await self._sent_now(missing) if missing else Fetched({})
