@@ -13,7 +13,7 @@ from mcp_types import Resource
 from deepcritical_mcp.checking.report_text import report_text, summary
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeepCriticalError, SessionError
-from deepcritical_mcp.evidence.kept_sessions import search_log
+from deepcritical_mcp.evidence.storage.stored_items import search_log
 from deepcritical_mcp.models import EvidenceList
 from deepcritical_mcp.session_export.saved_exports import kept_export
 from deepcritical_mcp.text import counted, inert

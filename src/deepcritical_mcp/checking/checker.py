@@ -20,8 +20,14 @@ from deepcritical_mcp.checking.cited_texts import (
 )
 from deepcritical_mcp.checking.draft import Draft, DraftReference, read_draft
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome
-from deepcritical_mcp.checking.report_making import checked_references, with_current_status, with_part, with_remarks
-from deepcritical_mcp.checking.report_text import brief, report_text
+from deepcritical_mcp.checking.report_text import (
+    brief,
+    checked_references,
+    report_text,
+    with_current_status,
+    with_part,
+    with_remarks,
+)
 from deepcritical_mcp.deadline import (
     TO_CHECK_TEXTS,
     TO_KEEP_RESULTS,

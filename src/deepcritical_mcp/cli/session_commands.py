@@ -31,7 +31,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.evidence.chunking import passages
 from deepcritical_mcp.evidence.embedding.projection import project
-from deepcritical_mcp.evidence.kept_sessions import search_log, with_title
+from deepcritical_mcp.evidence.storage.stored_items import search_log, with_title
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.models import News, Publication
 from deepcritical_mcp.reading import UTF_16

@@ -26,11 +26,19 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.evidence.adding import Batch
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.kept_sessions import LOG_PREFIX, is_own_search, title_of_query
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, now, packed, restored, unpacked
+from deepcritical_mcp.evidence.storage.stored_items import (
+    LOG_PREFIX,
+    KeptItem,
+    is_own_search,
+    now,
+    packed,
+    restored,
+    title_of_query,
+    unpacked,
+)
 from deepcritical_mcp.text import batches
 
 T = TypeVar("T")

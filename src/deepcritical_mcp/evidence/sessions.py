@@ -17,11 +17,16 @@ from anyio.to_thread import run_sync
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionFullError, SessionNotFoundError
-from deepcritical_mcp.evidence.kept_sessions import session_title, with_title
 from deepcritical_mcp.evidence.passage_embedder import Embedder
 from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.stored_items import KeptSession, is_session_id, new_session_id
+from deepcritical_mcp.evidence.storage.stored_items import (
+    KeptSession,
+    is_session_id,
+    new_session_id,
+    session_title,
+    with_title,
+)
 from deepcritical_mcp.evidence.store import EvidenceStore
 
 logger = logging.getLogger(__name__)

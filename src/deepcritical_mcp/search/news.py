@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, Progress, no_progress, seconds_before
 from deepcritical_mcp.errors import DeepCriticalError, InvalidInputError, ProviderError
-from deepcritical_mcp.evidence.kept_sessions import search_log
+from deepcritical_mcp.evidence.storage.stored_items import search_log
 from deepcritical_mcp.models import (
     NEWS_LABELS,
     NOTICE_LABELS,

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.arguments.names import (
+from deepcritical_mcp.tools.arguments.params import (
     alias,
     argument_named,
     instead,
