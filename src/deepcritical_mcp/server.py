@@ -302,7 +302,8 @@ class DeepCriticalServer(MCPServer[AppContext]):
         limit = self.app.settings.max_result_chars
         saves_room = bool({"get_evidence", "semantic_search"} & self._specs.keys())
         shown = fit(result, limit, lambda one: max(len(spec.render(one)), wire_length(one)), saves_room=saves_room)
-        shown = as_offered(shown, self._hidden)
+        if self._hidden:
+            shown = as_offered(shown, self._hidden)
         return CallToolResult(
             content=[TextContent(type="text", text=spec.render(shown))],
             structured_content=structured(shown),

@@ -238,7 +238,7 @@ class SessionRegistry:
         async with self._lock(session_id):
             await run_sync(self._backend.restore, session_id, _digest(owner))
             session = await self._find(session_id, _digest(owner))
-            await run_sync(partial(session.space.record, used=session.used))
+            await run_sync(partial(session.space.rows.record, used=session.used))
             return session
 
     @property

@@ -37,7 +37,6 @@ from deepcritical_mcp.models.publication import (
     Url,
     Value,
     as_of,
-    merge_rules,
     united,
 )
 from deepcritical_mcp.text import clean_text
@@ -370,8 +369,27 @@ class Publication(Bibliography):
         return self.is_users and self.source == "user" and not where
 
 
+_MERGE_RULES = {
+    name: rule
+    for name, field in Publication.model_fields.items()
+    for rule in field.metadata
+    if isinstance(rule, MergeRule)
+}
+
+
 def _completed(ids: RecordIds, others: RecordIds) -> RecordIds:
     return RecordIds(*(own or other for own, other in zip(ids, others, strict=True)))
+
+
+def decision_of(publication: Publication) -> str:
+    """The decision and its reason, "excluded: no control group"; "" if there is none."""
+    return ": ".join(filter(None, (publication.screening, publication.screening_reason)))
+
+
+def decision_line(publication: Publication) -> str:
+    """The decision and the tags, "excluded: no control group; tags: rct, adults"; "" if there is neither."""
+    tags = f"tags: {', '.join(publication.tags)}" if publication.tags else ""
+    return "; ".join(filter(None, (decision_of(publication), tags)))
 
 
 def split_text_id(id: str) -> tuple[str, int]:
@@ -390,15 +408,14 @@ def merged(kept: Publication, other: Publication) -> Publication:
     """
     first, second = (other, kept) if authority(other) > authority(kept) else (kept, other)
     latest, earlier = (second, first) if _decided(second) > _decided(first) else (first, second)
-    rules = merge_rules(Publication)
     is_claim = bool(second.claims) and first.is_record
-    combined = {"texts", "tags"} if authority(second) < min(authority(first), 2) or is_claim else rules.keys()
+    combined = {"texts", "tags"} if authority(second) < min(authority(first), 2) or is_claim else _MERGE_RULES.keys()
     values = {
         name: rule.combine(getattr(first, name), getattr(second, name)) if name in combined else getattr(first, name)
-        for name, rule in rules.items()
+        for name, rule in _MERGE_RULES.items()
         if rule != LATEST_DECISION
     }
-    values |= {name: getattr(latest, name) for name, rule in rules.items() if rule == LATEST_DECISION}
+    values |= {name: getattr(latest, name) for name, rule in _MERGE_RULES.items() if rule == LATEST_DECISION}
     values["status"] = as_of(values["status"], values["status_checked"])
     if latest.screening and earlier.screening not in ("", latest.screening):
         also = f"merged with a description that was {earlier.screening}"

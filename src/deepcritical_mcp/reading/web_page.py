@@ -27,13 +27,12 @@ from deepcritical_mcp.reading import (
     Section,
     assembled,
     bounded,
-    decoded,
     outline,
     with_text,
 )
 from deepcritical_mcp.reading.jats_tables import markdown_blocks
 from deepcritical_mcp.reading.page_metadata import abstract_in_head, copies_named, fields_of, licence_of_page, shown
-from deepcritical_mcp.text import clean_line, data_lines
+from deepcritical_mcp.text import clean_line, data_lines, decoded
 
 SHORT_NOTE = 1_000
 """Characters: in plain text of no more, no line is taken for a heading."""

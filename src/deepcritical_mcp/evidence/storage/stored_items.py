@@ -39,7 +39,7 @@ async def log_search(store: KeepsDocument, search: LoggedSearch) -> None:
 
     Raises the errors of `EvidenceStore`.
     """
-    end = WATCH_ENDING if search.is_watch or search.is_check else ""
+    end = "" if search.is_own else WATCH_ENDING
     name = f"{LOG_PREFIX}{search.at}-{time.time_ns():x}-{secrets.token_hex(2)}{end}"  # in the order of their writing
     with anyio.move_on_after(SECONDS, shield=True) as scope:
         await store.keep_document(name, search.model_dump_json(exclude_defaults=True))
