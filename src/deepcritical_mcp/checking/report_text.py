@@ -39,7 +39,7 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.search.witness import OutageRemark
 from deepcritical_mcp.text import clean_line, clipped, counted, inert, longer_code_marks, quoted_lines
 
-MAX_WRITTEN, MAX_UNREAD = 1_500, 300
+MAX_KEPT, MAX_UNREAD = 1_500, 300
 """Characters of a reference in a report, and of what is not read; a consortium's list of authors can be longer."""
 
 
@@ -68,7 +68,7 @@ def checked_references(outcomes: Iterable[ReferenceOutcome], kept: Mapping[str, 
         CheckedReference(
             index=one.reference.index,
             label=one.reference.label,
-            written=clipped(clean_line(one.reference.text), MAX_WRITTEN),
+            written=clipped(clean_line(one.reference.text), MAX_KEPT),
             verdict=one.verdict,
             record=_record(one.publication, kept[one.publication.id].id) if one.publication else None,
             problems=one.problems,
