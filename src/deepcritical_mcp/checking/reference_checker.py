@@ -32,9 +32,9 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, ReferenceProblem, ReferenceVerdict
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.documents import DocumentId
-from deepcritical_mcp.search.full_texts import FullTexts, stub_of
-from deepcritical_mcp.search.item_finder import differences, distinct_records
-from deepcritical_mcp.search.record_finder import LABELS, Lookup, agree, ids_of
+from deepcritical_mcp.search.full_texts import FullTexts
+from deepcritical_mcp.search.item_finder import differences
+from deepcritical_mcp.search.record_finder import LABELS, Lookup, agree, distinct_records, ids_of, stub_of
 from deepcritical_mcp.search.reference_finder import ReferenceMatch
 from deepcritical_mcp.search.references import Agreement, WrittenReference, compare, read_reference
 from deepcritical_mcp.search.search_steps import ReadingSession

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
@@ -24,7 +24,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, Text, merged
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
-from deepcritical_mcp.sources.base import Answer, SearchRequest, Service, Source
+from deepcritical_mcp.sources.base import Answer, SearchRequest, Source
 from deepcritical_mcp.text import counted
 
 if TYPE_CHECKING:
@@ -43,16 +43,6 @@ ONLY_NEW_LOOKAHEAD = 200
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _MIN_TITLE_LENGTH, _MIN_CONTENT_LENGTH = 25, 100
 _NO_ANSWER = Answer((), 0)
-
-
-T = TypeVar("T")
-
-
-async def in_time(service: Service, seconds: float, ask: Callable[[], Awaitable[T]]) -> T:
-    """What `ask` gives; ProviderTimeoutError if that takes more than so many seconds."""
-    with anyio.move_on_after(seconds):
-        return await ask()
-    raise ProviderTimeoutError(service.name, f"{service.title} did not answer in time.")
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
 from deepcritical_mcp.search.documents import PUBMED_OFF
-from deepcritical_mcp.search.search_steps import ReadingSession, in_time
-from deepcritical_mcp.sources.base import Service, Source
+from deepcritical_mcp.search.search_steps import ReadingSession
+from deepcritical_mcp.sources.base import Service, Source, in_time
 from deepcritical_mcp.sources.lookup import RecordLookup, StatusLookup
 from deepcritical_mcp.text import batches, counted
 

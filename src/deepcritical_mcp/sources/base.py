@@ -10,10 +10,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self, TypeVar
 
+import anyio
 from pydantic import model_validator
 
 from deepcritical_mcp.dates import iso_date
-from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.errors import InvalidInputError, ProviderTimeoutError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import (
     MAX_VARIANTS,
@@ -394,7 +395,15 @@ class Source(Service):
         return ""
 
 
+T = TypeVar("T")
 S = TypeVar("S", bound=Service)
+
+
+async def in_time(service: Service, seconds: float, ask: Callable[[], Awaitable[T]]) -> T:
+    """What `ask` gives; ProviderTimeoutError if that takes more than so many seconds."""
+    with anyio.move_on_after(seconds):
+        return await ask()
+    raise ProviderTimeoutError(service.name, f"{service.title} did not answer in time.")
 
 
 def created(kind: type[S], rows: Sequence[SourceRow], settings: Settings, net: Net) -> list[S]:

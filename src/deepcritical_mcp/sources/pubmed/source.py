@@ -51,7 +51,7 @@ from deepcritical_mcp.sources.pubmed.eutils import (
     ncbi_client,
     unreadable,
 )
-from deepcritical_mcp.sources.pubmed.id_converter import IdConverter
+from deepcritical_mcp.sources.pubmed.pmc import IdConverter
 from deepcritical_mcp.sources.pubmed.records import Records, read_records
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest, Sort
 from deepcritical_mcp.sources.settings import PubMedSettings
