@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-import time
 import zlib
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Generic, Self, TypeVar, cast
+from typing import Self, TypeVar, cast
 
 import anyio.to_thread
 from pydantic import TypeAdapter, ValidationError
@@ -24,6 +23,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import InvalidInputError, ProviderResponseError
 from deepcritical_mcp.identifiers import normalize_pmid
+from deepcritical_mcp.memory import SizedCache
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.cache import Cache, cache_key
 from deepcritical_mcp.net.json_fields import rows_of, text_at, texts_of
@@ -57,8 +57,6 @@ from deepcritical_mcp.sources.pubmed.request import PubMedRequest, Sort
 from deepcritical_mcp.sources.settings import PubMedSettings
 from deepcritical_mcp.text import clean_line
 
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
 KEPT_FOR_PAGES = 600.0
 """Seconds for which a next page uses the answer that the first one got."""
 MAX_KEPT_IDS = 100_000
@@ -73,42 +71,7 @@ _ENTRY_BYTES = 300
 """What an entry takes besides the packed record."""
 
 
-class Recent(Generic[K, V]):
-    """The latest values by key, each with a time to live in seconds and a size; if they exceed `room` together, the
-    least recently used ones are dropped."""
-
-    def __init__(self, room: int, seconds: float) -> None:
-        self._room, self._seconds = room, seconds
-        self._entries: dict[K, tuple[float, int, V]] = {}  # in order of use, the latest last
-        self.size = 0
-
-    def get(self, key: K, within: float = math.inf) -> V | None:
-        """The value of a key, if it is recent, or was put `within` so many seconds."""
-        if (entry := self._entries.get(key)) is None:
-            return None
-        age = time.monotonic() - entry[0]
-        if age >= self._seconds:
-            self.drop([key])
-            return None
-        self._entries[key] = self._entries.pop(key)
-        return entry[2] if age < within else None
-
-    def put(self, key: K, value: V, size: int) -> None:
-        """Keep a value in place of an earlier one."""
-        self.drop([key])
-        self._entries[key] = time.monotonic(), size, value
-        self.size += size
-        while self.size > self._room:
-            self.drop([next(iter(self._entries))])
-
-    def drop(self, keys: Iterable[K]) -> None:
-        """Forget these keys."""
-        for key in keys:
-            if entry := self._entries.pop(key, None):
-                self.size -= entry[1]
-
-
-class RecentRecords(Recent[str, tuple[str, bytes]]):
+class RecentRecords(SizedCache[str, tuple[str, bytes]]):
     """The latest records, by PMID: the day of each, and the record, packed."""
 
     def __init__(self, *, max_bytes: int = MAX_BYTES) -> None:
@@ -128,8 +91,8 @@ class RecentRecords(Recent[str, tuple[str, bytes]]):
 
     async def recent(self, ids: Sequence[str], *, within: float = math.inf) -> dict[str, Publication]:
         """Those that were sent within the last seconds, and today."""
-        today, found = current_date().isoformat(), {id: self.get(id, within) for id in ids}
-        bodies = {id: entry[1] for id, entry in found.items() if entry and entry[0] == today}
+        today, found = current_date().isoformat(), self.get(ids, within)
+        bodies = {id: body for id, (day, body) in found.items() if day == today}
 
         def unpacked() -> dict[str, Publication]:
             return {id: Publication.model_validate_json(zlib.decompress(body)) for id, body in bodies.items()}
@@ -169,7 +132,7 @@ class PubMed(Source):
         self.completer = completer
         self._eutils = eutils
         self._recent = RecentRecords()
-        self._answers = Recent[Hashable, ESearchAnswer](MAX_KEPT_IDS, KEPT_FOR_PAGES)
+        self._answers = SizedCache[Hashable, ESearchAnswer](MAX_KEPT_IDS, KEPT_FOR_PAGES)
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
@@ -189,7 +152,7 @@ class PubMed(Source):
         term, sort = request.term(variant), _SORTS[request.sort]
         mindate, maxdate = (day.replace("-", "/") for day in request.dates)
         key = term, offset, limit, sort, mindate, maxdate
-        found = self._answers.get(key) if request.offset else None
+        found = self._answers.get([key]).get(key) if request.offset else None
         if found is None:
             found = await self._eutils.esearch(
                 term, retstart=offset, retmax=limit, sort=sort, mindate=mindate, maxdate=maxdate
