@@ -204,7 +204,7 @@ async def test_what_turns_out_to_be_several_publications_is_separated_and_said(
     assert (outcome.status, outcome.separates) == ("added", True)
     assert {one.citation.date for one in await store.page(0, 9)} == {"2019", "2020", "2021"}
     assert await store.search_similar("national register")
-    assert store.warnings == ()
+    assert store.warnings() == ()
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -227,7 +227,7 @@ async def test_a_twin_of_two_publications_leaves_both_whatever_the_order(
         (found,) = await again.search_similar("salt and pressure")
         assert {one.id: {*one.similar} for one in await again.page(0, 9)} == {id: ids - {id} for id in ids}
         assert found.id in ids
-        assert again.warnings == ()
+        assert again.warnings() == ()
         await registry.aclose()
         registry = registries(lasting_place)
 

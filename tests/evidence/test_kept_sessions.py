@@ -169,7 +169,7 @@ async def test_a_data_folder_that_cannot_be_written_is_no_reason_not_to_serve(
     assert isinstance(backend, MemoryBackend)
     registry = SessionRegistry(settings, HashingModel(), backend)
     store = await registry.open()
-    assert any("kept in memory" in warning and str(tmp_path) in warning for warning in store.warnings)
+    assert any("kept in memory" in warning and str(tmp_path) in warning for warning in store.warnings())
     assert registry.kept_until(store.session_id) == 0.0
     assert isinstance(open_backend(Settings(data_dir=tmp_path / "file" / "chosen")), FolderBackend)
 

@@ -122,7 +122,9 @@ class TracedReference:
 
     def further(self, chosen: CandidateRecord) -> list[str]:
         """What stands in it besides the work that a record is of; also a title, elsewhere, of another record."""
-        titles = [one.agreement.field("title") for one in self.candidates if one.is_meant and one.is_title_right]
+        titles = [
+            one.agreement.field("title") for one in self.candidates if one.is_meant and one.agreement.says("title")
+        ]
         low, high = chosen.agreement.field("title").span or (0, len(self.reference.text))
         apart = (one.written for one in titles if one.span and (one.span[0] >= high or low >= one.span[1]))
         apart = (one for one in apart if one not in chosen.agreement.further)
@@ -219,7 +221,7 @@ def _number_problems(
     """Numbers that are not the record's, and where they lead; one that leads to the same paper under another number is
     minor. One of a kind that the record lacks is wrong if it leads to another paper, or if nobody knows it."""
     same = {record.id, *(each.record.id for each in one.by_number if each.is_meant and not each.is_title_other)}
-    same |= {each.record.id for each in one.by_number if each.is_title_right}  # a further work in the entry
+    same |= {each.record.id for each in one.by_number if each.agreement.says("title")}  # a further work in the entry
     for name in IDS:
         number, own = (RecordIds(**{name: getattr(each, name)}) for each in (one.reference.ids, ids_of(record)))
         written, true, lookup = getattr(number, name), getattr(own, name), one.lookups.get(number)

@@ -79,11 +79,6 @@ class CandidateRecord:
     by_number: bool = False
 
     @property
-    def is_title_right(self) -> bool:
-        """Whether the title that is written is the record's."""
-        return self.agreement.says("title")
-
-    @property
     def is_title_other(self) -> bool:
         """Whether the title that is written may be another paper's."""
         title = self.agreement.field("title")
@@ -98,7 +93,7 @@ class CandidateRecord:
     @property
     def rank(self) -> tuple[object, ...]:
         """Larger for one that is more likely to be meant."""
-        return self.is_title_right, self.by_number, *self.agreement.rank
+        return self.agreement.says("title"), self.by_number, *self.agreement.rank
 
     @property
     def is_meant(self) -> bool:

@@ -278,7 +278,7 @@ class Publication(Bibliography):
     def own_ids(self) -> RecordIds:
         """Its numbers; of a record, and of a note, which is about what it names, also those in its address."""
         ids = RecordIds(self.pmid, self.pmcid, self.doi, self.nct)
-        return _completed(ids, record_ids(self.url)) if self.is_record or self.is_own_note else ids
+        return ids.completed(record_ids(self.url)) if self.is_record or self.is_own_note else ids
 
     @property
     def claimed_ids(self) -> RecordIds:
@@ -289,12 +289,12 @@ class Publication(Bibliography):
         for one in self.claims:
             doi = normalize_doi(one) if one.startswith("doi:") else ""
             read = RecordIds(normalize_pmid(one), normalize_pmcid(one), doi, normalize_trial(one))
-            found = _completed(found, read)
-        return _completed(found, record_ids(self.url))
+            found = found.completed(read)
+        return found.completed(record_ids(self.url))
 
     def as_claim(self) -> Self:
         """The same with its numbers as claims: a page or text under its own address."""
-        ids = _completed(RecordIds(self.pmid, self.pmcid, self.doi, self.nct), record_ids(self.url))
+        ids = RecordIds(self.pmid, self.pmcid, self.doi, self.nct).completed(record_ids(self.url))
         named = (f"PMID {ids.pmid}", ids.pmcid, f"doi:{normalize_doi(ids.doi)}", ids.nct)
         claims = tuple(one for one, number in zip(named, ids, strict=False) if number)
         bare = self.model_copy(update={**RecordIds()._asdict(), "claims": united(self.claims, claims)})
@@ -375,10 +375,6 @@ _MERGE_RULES = {
     for rule in field.metadata
     if isinstance(rule, MergeRule)
 }
-
-
-def _completed(ids: RecordIds, others: RecordIds) -> RecordIds:
-    return RecordIds(*(own or other for own, other in zip(ids, others, strict=True)))
 
 
 def decision_of(publication: Publication) -> str:

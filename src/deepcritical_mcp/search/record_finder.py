@@ -75,8 +75,7 @@ class Lookup:
         if known.pmid and not own.pmid and own.pmcid and known.pmcid == own.pmcid:
             named = record.model_copy(update={"pmid": known.pmid})
             record = named.model_copy(update={"id": publication_id(named)})
-        ids = RecordIds(*(new or old for new, old in zip(own, known, strict=True)))
-        self.record, self.wanted = record, replace(self.wanted, ids=_of_one_kind(ids))
+        self.record, self.wanted = record, replace(self.wanted, ids=_of_one_kind(own.completed(known)))
 
     def was_asked(self, provider: str) -> bool:
         """Whether this provider said that it has no record, or failed."""
@@ -177,8 +176,7 @@ class RecordFinder:
             one.asked_converter = True
         completed = await _answer(lookups, self._completer.convert([one.wanted.ids for one in lookups]))
         for one, ids in zip(lookups, completed or (), strict=bool(completed)):
-            known = RecordIds(*(old or new for old, new in zip(one.wanted.ids, ids, strict=True)))
-            one.wanted = replace(one.wanted, ids=_of_one_kind(known))
+            one.wanted = replace(one.wanted, ids=_of_one_kind(one.wanted.ids.completed(ids)))
 
     async def _from_pubmed(self, lookups: Sequence[Lookup]) -> None:
         """PubMed's records, in one request; before it, one that finds the PMIDs of DOIs."""

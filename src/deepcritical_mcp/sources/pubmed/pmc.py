@@ -183,8 +183,7 @@ class IdConverter:
             for batch in batches([*values], MAX_IDS):
                 answered = await self._ask_in_parts(kind, batch)
                 known |= {(kind, value): one for value, one in answered.items()}
-        pairs = zip(ids, (known.get(key, RecordIds()) for key in asked), strict=True)
-        return [RecordIds(*(one or other for one, other in zip(*pair, strict=True))) for pair in pairs]
+        return [one.completed(known.get(key, RecordIds())) for one, key in zip(ids, asked, strict=True)]
 
     async def _ask_in_parts(self, kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:
         """The answer for a batch, which is split until the ids that are refused stand alone."""
