@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.reading.web_page import read_own_text
+from deepcritical_mcp.reading.user_text import read_own_text
 
 LONG = "Zinc was given to 40 adults with warts, and placebo to 41. " * 8
 MARKDOWN = f"""# Zinc for warts

@@ -315,7 +315,7 @@ def _title(content: str) -> str:
 
 
 def _publication(item: EvidenceItem) -> Publication:
-    from deepcritical_mcp.reading.web_page import read_own_text
+    from deepcritical_mcp.reading.user_text import read_own_text
 
     (reading, own_title), url = read_own_text(clean_text(item.content)), clean_url(clean_line(item.url))
     content = reading.content

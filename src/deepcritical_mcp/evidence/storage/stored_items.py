@@ -9,18 +9,20 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
 import anyio
-import numpy as np
-from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import AmbiguousSessionError, EvidenceStoreError, InvalidInputError
 from deepcritical_mcp.identifiers import SESSION_ID
 from deepcritical_mcp.models import AuthorName, LoggedSearch, Part, Publication, StatusNotice, Text, with_day
 from deepcritical_mcp.text import clean_line, clipped, counted, normalized
 
-Vector = Sequence[float] | NDArray[np.float32]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Vector: TypeAlias = "Sequence[float] | NDArray[np.float32]"
 
 
 def new_session_id() -> str:
@@ -188,7 +190,7 @@ class NearPassage(NamedTuple):
     cosine: float
 
 
-SECONDS = 5.0
+SECONDS_TO_LOG = 5.0
 """An entry that cannot be written in this time is given up, so that a cancelled call ends."""
 LOG_PREFIX = "search-log:"
 """Prefix of the names of documents that are entries of the log."""
@@ -209,7 +211,7 @@ async def log_search(store: KeepsDocument, search: LoggedSearch) -> None:
     """
     end = "" if search.is_own else WATCH_ENDING
     name = f"{LOG_PREFIX}{search.at}-{time.time_ns():x}-{secrets.token_hex(2)}{end}"  # in the order of their writing
-    with anyio.move_on_after(SECONDS, shield=True) as scope:
+    with anyio.move_on_after(SECONDS_TO_LOG, shield=True) as scope:
         await store.keep_document(name, search.model_dump_json(exclude_defaults=True))
     if scope.cancelled_caught:
         raise EvidenceStoreError("The session could not be written in time.")

@@ -168,7 +168,7 @@ class TavilyExtract(FullTextSource):
         text = next((value for row in rows if isinstance(value := row.get("raw_content"), str) and value.strip()), "")
         if not text:
             return Copy("no_text", "Tavily could not read this page either.", url=url)
-        from deepcritical_mcp.reading.web_page import read_own_text
+        from deepcritical_mcp.reading.user_text import read_own_text
 
         text = clean_text(self._tool.masked(text)[:_MOST_CHARACTERS])
         reading, title = read_own_text(without_markup(without_markdown(text, keeps_headings=True)))
