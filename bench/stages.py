@@ -50,7 +50,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     ),
     "our middleware": (
         f"{OURS}transports.http.security:HostAndOriginCheck.__call__",
-        f"{OURS}transports.http.application:BodyLimits._problem",
+        f"{OURS}transports.http.application:BodyLimits._read_body",
         f"{OURS}transports.http.monitoring:CallObserver._report",
     ),
     "arguments": (
@@ -64,10 +64,9 @@ STAGES: dict[str, tuple[str, ...]] = {
         f"{OURS}sources.pubmed.eutils:read_esearch",
     ),
     "identity, merging": (
-        f"{OURS}evidence.writing:identified",
+        f"{OURS}evidence.store:identified",
         f"{OURS}evidence.adding:Batch.add",
-        f"{OURS}evidence.adding:outcomes_of",
-        f"{OURS}evidence.writing:outcomes_of",
+        f"{OURS}evidence.adding:Decision.outcome",
     ),
     "passages": (f"{OURS}evidence.passage_embedder:_texts",),
     "model": (f"{OURS}evidence.embedding.service:OnnxModel.embed",),
@@ -78,7 +77,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "storage": tuple(
         f"{OURS}evidence.storage.{place}.{name}"
         for place, names in (
-            ("backend:Space", ("write", "extend", "rewrite", "remove_parts", "nearest", "vectors", "read")),
+            ("backend:Space", ("write", "remove", "nearest", "vectors", "read")),
             ("vector_table:CollectionIndex", ("_work",)),
         )
         for name in names

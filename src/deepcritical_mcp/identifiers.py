@@ -19,6 +19,10 @@ class RecordIds(NamedTuple):
     nct: str = ""
     preprint_number: str = ""
 
+    def completed(self, others: RecordIds) -> RecordIds:
+        """These, and of those that are not known here, the `others`."""
+        return RecordIds(*(own or other for own, other in zip(self, others, strict=True)))
+
 
 _PAGES = [
     (host, kind, prefix, re.compile(rf"(?:{pattern})(?:\?.*)?", re.IGNORECASE))

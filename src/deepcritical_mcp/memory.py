@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from functools import wraps
 from typing import Generic, ParamSpec, TypeVar
 
@@ -14,18 +16,20 @@ K = TypeVar("K", bound=Hashable)
 
 
 class SizedCache(Generic[K, T]):
-    """Values by key, up to `limit` in size; drops the least recently used. Safe to use from several threads."""
+    """Values by key, up to `limit` in size, each for at most so many `seconds`; drops the least recently used. Safe to
+    use from several threads."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, limit: int, seconds: float = math.inf) -> None:
+        self._limit, self._seconds = limit, seconds
         self._size = 0
-        self._known: OrderedDict[K, tuple[T, int]] = OrderedDict()
+        self._known: OrderedDict[K, tuple[T, int, float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, keys: Collection[K]) -> dict[K, T]:
-        """The values of those `keys` that are cached."""
+    def get(self, keys: Collection[K], within: float = math.inf) -> dict[K, T]:
+        """The values of those `keys` that are cached, and were put `within` the last so many seconds."""
+        since = time.monotonic() - min(within, self._seconds)
         with self._lock:
-            found = {key: self._known[key][0] for key in keys if key in self._known}
+            found = {key: self._known[key][0] for key in keys if key in self._known and self._known[key][2] > since}
             for key in found:
                 self._known.move_to_end(key)
         return found
@@ -33,10 +37,15 @@ class SizedCache(Generic[K, T]):
     def put(self, key: K, value: T, size: int) -> None:
         """Cache a value of that size, dropping the least recently used ones beyond the limit."""
         with self._lock:
-            self._size += size - self._known.pop(key, (value, 0))[1]
-            self._known[key] = value, size
+            self._size += size - self._known.pop(key, (value, 0, 0.0))[1]
+            self._known[key] = value, size, time.monotonic()
             while self._size > self._limit:
                 self._size -= self._known.popitem(last=False)[1][1]
+
+    def drop(self, keys: Iterable[K]) -> None:
+        """Forget these keys."""
+        with self._lock:
+            self._size -= sum(self._known.pop(key)[1] for key in {*keys} & self._known.keys())
 
 
 def _length(*given: object, **named: object) -> int:

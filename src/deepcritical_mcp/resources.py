@@ -13,7 +13,7 @@ from mcp_types import Resource
 from deepcritical_mcp.checking.report_text import report_text, summary
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeepCriticalError, SessionError
-from deepcritical_mcp.evidence.kept_sessions import search_log
+from deepcritical_mcp.evidence.storage.stored_items import search_log
 from deepcritical_mcp.models import EvidenceList
 from deepcritical_mcp.session_export.saved_exports import kept_export
 from deepcritical_mcp.text import counted, inert
@@ -124,7 +124,7 @@ async def session_resources(ctx: ToolContext) -> list[Resource]:
 async def _session_facts(ctx: ToolContext, store: EvidenceStore) -> Iterator[str]:
     """Its title, how long it is kept and what was searched, as far as there is any of it."""
     kept = (await application(ctx).services()).sessions.kept_until(store.session_id)
-    log = [one for one in await search_log(store) if not (one.is_watch or one.is_check)]
+    log = [one for one in await search_log(store) if one.is_own]
     failed = sum(one.failed for one in log)
     facts = {
         "Title": inert(store.title),

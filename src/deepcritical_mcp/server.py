@@ -57,7 +57,7 @@ from deepcritical_mcp.tools import PROFILES, TOOLS, Profile, ToolSpec, tools_cho
 from deepcritical_mcp.tools.answers.budget import fit
 from deepcritical_mcp.tools.answers.structured import structured, wire_length
 from deepcritical_mcp.tools.arguments.call_session import read_session, session_note
-from deepcritical_mcp.tools.arguments.names import tool_hint
+from deepcritical_mcp.tools.arguments.params import tool_hint
 from deepcritical_mcp.tools.arguments.schemas import invalid_arguments, read_arguments
 from deepcritical_mcp.tools.arguments.sizes import check_sizes, size_of
 from deepcritical_mcp.tools.export_evidence import typed
@@ -302,7 +302,8 @@ class DeepCriticalServer(MCPServer[AppContext]):
         limit = self.app.settings.max_result_chars
         saves_room = bool({"get_evidence", "semantic_search"} & self._specs.keys())
         shown = fit(result, limit, lambda one: max(len(spec.render(one)), wire_length(one)), saves_room=saves_room)
-        shown = as_offered(shown, self._hidden)
+        if self._hidden:
+            shown = as_offered(shown, self._hidden)
         return CallToolResult(
             content=[TextContent(type="text", text=spec.render(shown))],
             structured_content=structured(shown),

@@ -4,9 +4,11 @@ spelling, and words that say nothing about a subject."""
 from __future__ import annotations
 
 import calendar
+import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Literal, TypeVar, cast
 from unicodedata import name as name_of
@@ -273,3 +275,25 @@ def quoted_lines(text: str, indent: str = "") -> list[str]:
 def longer_code_marks(text: str, least: int) -> str:
     """Code marks, at least so many, and more than the text has anywhere in a row."""
     return "`" * max(least, 1 + max(map(len, _CODE_MARKS.findall(text)), default=0))
+
+
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_OF_BYTES = ("iso8859", "cp", "mac", "koi8", "gb", "big5", "shift_jis", "euc")
+"""What the names of encodings begin with that a document may declare; no others are tried."""
+
+
+def decoded(data: bytes, *declared: str) -> str:
+    """The text of a document: by its byte order mark, else UTF-8 if it can be, since nothing else looks like that, else
+    in the first of the encodings that it declares that fits, or as browsers read what says nothing (windows-1252)."""
+    encoding = "utf-16" if data.startswith(UTF_16) else "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        if encoding == "utf-16" or error.reason == "unexpected end of data":
+            return data.decode(encoding, "replace")
+    for name in declared:
+        with suppress(LookupError, ValueError):
+            known = codecs.lookup(name).name
+            if known.startswith(_OF_BYTES) and known != "iso8859-1":
+                return data.decode(known)
+    return data.decode("windows-1252", "replace")

@@ -203,7 +203,8 @@ def ascii_host(host: str) -> str:
 
 def _folded_host(host: str, *, has_path: bool) -> str:
     labels = host.split(".")
-    while len(labels) > 2 and _is_site(labels[1:]):
+    # What is left must be a site, not a public suffix such as co.uk.
+    while len(labels) > 3 or (len(labels) == 3 and not (labels[1] in _SECOND_LEVEL and len(labels[2]) == 2)):
         if labels[0] == "www" or (has_path and labels[0] in ("m", "mobile")):
             labels = labels[1:]
         elif has_path and len(labels) > 3 and labels[1] == "m":  # en.m.wikipedia.org
@@ -211,11 +212,6 @@ def _folded_host(host: str, *, has_path: bool) -> str:
         else:
             break
     return ".".join(labels)
-
-
-def _is_site(labels: list[str]) -> bool:
-    """Whether the labels name a site, rather than a public suffix such as co.uk."""
-    return len(labels) > 2 or not (labels[0] in _SECOND_LEVEL and len(labels[1]) == 2)
 
 
 def _folded_path(path: str) -> str:

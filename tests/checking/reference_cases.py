@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from deepcritical_mcp.checking.draft import DraftReference
-from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcomes
-from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome
+from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome, ReferenceOutcomes
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.models import AuthorName, DocumentPassage, Publication, Text
 from deepcritical_mcp.search.full_texts import FullTexts

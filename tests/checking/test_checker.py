@@ -14,7 +14,7 @@ import pytest
 from deepcritical_mcp.checking.checker import CitationChecker
 from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome, ReferenceOutcomes
-from deepcritical_mcp.checking.report_making import by_gravity
+from deepcritical_mcp.checking.report_text import by_gravity
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.deadline import Progress, no_progress
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError

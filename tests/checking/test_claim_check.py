@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deepcritical_mcp.checking.claim_check import MAX_PASSAGE, check_claims
+from deepcritical_mcp.checking.cited_texts import MAX_PASSAGE, check_claims
 from deepcritical_mcp.checking.claim_numbers import numbers_elsewhere, numbers_missing
 from deepcritical_mcp.checking.draft import CitingSentence
 from deepcritical_mcp.errors import EmbeddingError

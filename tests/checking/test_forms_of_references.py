@@ -2,7 +2,7 @@
 
 import pytest
 
-from deepcritical_mcp.checking.correction import corrected
+from deepcritical_mcp.checking.reference_meaning import corrected
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.references import read_reference
 from tests.checking.reference_cases import LIBRARY, TNF, ZINC, article, checked, graver

@@ -2,10 +2,9 @@
 
 import pytest
 
-from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.checking.draft import DraftReference
-from deepcritical_mcp.checking.reference_checker import ReferenceChecker
-from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome
+from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome
+from deepcritical_mcp.checking.reference_meaning import corrected
 from deepcritical_mcp.errors import ProviderError, ProviderUnavailableError
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.witness import Witness

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 import pytest
 from markdown_it import MarkdownIt
 
-from deepcritical_mcp.checking.report_making import by_gravity
-from deepcritical_mcp.checking.report_text import brief, report_from, report_text
+from deepcritical_mcp.checking.report_text import brief, by_gravity, report_from, report_text
 from deepcritical_mcp.models import (
     CheckedClaim,
     CheckedQuotation,

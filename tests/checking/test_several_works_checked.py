@@ -2,7 +2,7 @@
 
 import pytest
 
-from deepcritical_mcp.checking.correction import corrected
+from deepcritical_mcp.checking.reference_meaning import corrected
 from deepcritical_mcp.checking.report_text import problem_text
 from tests.checking.reference_cases import TNF, ZINC, article, checked, graver
 

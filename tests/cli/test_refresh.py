@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from deepcritical_mcp.evidence.kept_sessions import log_search
+from deepcritical_mcp.evidence.storage.stored_items import log_search
 from deepcritical_mcp.models import LoggedQuery, LoggedSearch
 from tests.cli.conftest import Command, settings_for
 from tests.cli.providers import providers_on_loopback

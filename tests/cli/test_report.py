@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from deepcritical_mcp.evidence.kept_sessions import log_search
+from deepcritical_mcp.evidence.storage.stored_items import log_search
 from deepcritical_mcp.models import LoggedQuery, LoggedSearch, ScreeningMark
 from tests.cli.conftest import Command
 from tests.fakes import sessions_in

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.adding import Batch
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.clustering import Member
+from deepcritical_mcp.evidence.clustering import member_of
 from deepcritical_mcp.evidence.identity import base_id
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
@@ -187,7 +187,7 @@ def test_random_descriptions_end_up_the_same_in_two_orders(some: list[Publicatio
         numbers = [held_one.pmid for held_one in held if held_one.pmid and held_one.source != "user"]
         assert len(numbers) == len(set(numbers))
         facts = sorted(member.digest for id in catalogue.ids() for member in catalogue.members(id))
-        assert facts == sorted({Member.of(member).digest for member in some})
+        assert facts == sorted({member_of(member).digest for member in some})
         shown = {text.content for held_one in held for text in held_one.texts}
         written = {text.content for member in some if member.source == "user" for text in member.texts}
         assert written <= shown
@@ -204,7 +204,7 @@ async def test_what_turns_out_to_be_several_publications_is_separated_and_said(
     assert (outcome.status, outcome.separates) == ("added", True)
     assert {one.citation.date for one in await store.page(0, 9)} == {"2019", "2020", "2021"}
     assert await store.search_similar("national register")
-    assert store.warnings == ()
+    assert store.warnings() == ()
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -227,7 +227,7 @@ async def test_a_twin_of_two_publications_leaves_both_whatever_the_order(
         (found,) = await again.search_similar("salt and pressure")
         assert {one.id: {*one.similar} for one in await again.page(0, 9)} == {id: ids - {id} for id in ids}
         assert found.id in ids
-        assert again.warnings == ()
+        assert again.warnings() == ()
         await registry.aclose()
         registry = registries(lasting_place)
 

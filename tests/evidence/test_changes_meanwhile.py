@@ -94,7 +94,7 @@ async def test_without_documents_vectors_relevance_measures_words() -> None:
     first, second = await store.relevance("zinc heals", pages)
     assert first > second
     await store.related("zinc", exclude=())
-    assert any("words only, and relevance" in one for one in store.warnings)
+    assert any("words only, and relevance" in one for one in store.warnings())
 
 
 ENDS = ("cancelled", "no model", "asleep", "removed")

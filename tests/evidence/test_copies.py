@@ -134,7 +134,7 @@ async def test_no_copy_loses_a_session(
         for session_id in there:
             store = await registry.get(session_id)
             assert set(await store.ids()) == IDS
-            assert not any("damaged" in warning for warning in store.warnings)
+            assert not any("damaged" in warning for warning in store.warnings())
         assert {one.items for one in await registry.sessions()} == {len(ITEMS)}
 
 
@@ -225,7 +225,7 @@ async def test_a_copy_that_is_taken_while_a_session_is_written_has_all_that_was_
         async with registry_of(copy, clock) as registry:
             store = await registry.get(session_id)
             missing = known - set(await store.ids())
-            assert len(missing) <= named_as_lost(store.warnings), store.warnings
+            assert len(missing) <= named_as_lost(store.warnings()), store.warnings()
             assert {one.session_id for one in await registry.sessions()} == original.kept
 
 
@@ -261,7 +261,7 @@ async def test_what_another_window_writes_until_a_session_is_taken_from_it_is_th
             store = await registry.get(session_id)
             missing = known - set(await store.ids())
             assert missing <= ({"pubmed:7"} if action == "repaired" else set())  # the writer may have written it anew
-            assert len(missing) <= named_as_lost(store.warnings), store.warnings
+            assert len(missing) <= named_as_lost(store.warnings()), store.warnings()
 
 
 CRASHING = """
@@ -308,7 +308,7 @@ async def test_what_a_killed_process_was_writing_is_undone_in_a_copy_too(
     async with registry_of(folder, clock) as registry:
         store = await registry.restore(session_id)
         missing = IDS - set(await store.ids())
-        assert len(missing) <= named_as_lost(store.warnings)
+        assert len(missing) <= named_as_lost(store.warnings())
         assert not missing or journal == "without"
         assert not await store.documents("half written") or journal == "without"
     assert not left.exists()

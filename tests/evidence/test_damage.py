@@ -129,7 +129,7 @@ async def intact(store: EvidenceStore, kept: Kept) -> set[str]:
     report = await store.document("report")
     assert report in ("", REPORT)
     missing = len(kept.items) - len(found) + (report == "")
-    assert missing <= named_as_lost(store.warnings), store.warnings
+    assert missing <= named_as_lost(store.warnings()), store.warnings()
     return set(found)
 
 
@@ -155,7 +155,7 @@ async def test_of_a_damaged_session_all_is_there_that_is_not_named_as_lost(
         for left in found:
             again = await registry.get(before.session_id, owner=owner)
             assert set(await again.ids()) == {*left, LATER.id}
-            assert left == set(before.items) or named_as_lost(again.warnings)
+            assert left == set(before.items) or named_as_lost(again.warnings())
             assert len([*(folder / "damaged").glob("*")]) <= 1
     assert found or before.file(folder).exists()
 

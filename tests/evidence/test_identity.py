@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.clustering import Member, clusters_of
+from deepcritical_mcp.evidence.clustering import clusters_of, member_of
 from deepcritical_mcp.evidence.identity import conflict, identity_of
 from deepcritical_mcp.evidence.identity_values import copies
 from deepcritical_mcp.evidence.sessions import SessionRegistry
@@ -41,7 +41,7 @@ def note(content: str, title: str = "", **about: Any) -> Publication:
 
 
 def is_one(*publications: Publication) -> bool:
-    return len(clusters_of(map(Member.of, publications))) == 1
+    return len(clusters_of(map(member_of, publications))) == 1
 
 
 ONE = {

@@ -94,7 +94,7 @@ async def answers(store: EvidenceStore) -> list[Any]:
     known = await store.known(publications())
     best = await store.best_passages("pubmed:101~2", "step 3 of the results")
     resolved = await store.get(["doi:10.1/3", "pubmed:5", "pubmed:404"])
-    return [found, related, known, best, resolved, await store.page(0, 100), await store.ids(), store.warnings]
+    return [found, related, known, best, resolved, await store.page(0, 100), await store.ids(), store.warnings()]
 
 
 async def answers_in(folder: Path, session_id: str) -> list[Any]:

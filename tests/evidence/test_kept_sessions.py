@@ -20,12 +20,17 @@ from deepcritical_mcp.errors import (
     SessionBusyError,
     SessionNotFoundError,
 )
-from deepcritical_mcp.evidence.kept_sessions import log_search, session_title, with_title
 from deepcritical_mcp.evidence.sessions import REST_AFTER, STAYS_AWAKE, SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend, session_file
 from deepcritical_mcp.evidence.storage.backend import MemoryBackend
 from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
-from deepcritical_mcp.evidence.storage.stored_items import KeptSession, new_session_id
+from deepcritical_mcp.evidence.storage.stored_items import (
+    KeptSession,
+    log_search,
+    new_session_id,
+    session_title,
+    with_title,
+)
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import LoggedSearch, ScreeningMark
 from deepcritical_mcp.models.search_log import WATCH_TOOL
@@ -164,7 +169,7 @@ async def test_a_data_folder_that_cannot_be_written_is_no_reason_not_to_serve(
     assert isinstance(backend, MemoryBackend)
     registry = SessionRegistry(settings, HashingModel(), backend)
     store = await registry.open()
-    assert any("kept in memory" in warning and str(tmp_path) in warning for warning in store.warnings)
+    assert any("kept in memory" in warning and str(tmp_path) in warning for warning in store.warnings())
     assert registry.kept_until(store.session_id) == 0.0
     assert isinstance(open_backend(Settings(data_dir=tmp_path / "file" / "chosen")), FolderBackend)
 

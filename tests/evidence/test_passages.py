@@ -105,7 +105,7 @@ async def test_what_a_closed_session_had_not_embedded_is_embedded_later(lasting_
     second = SessionRegistry(lasting_place, again, open_backend(lasting_place))
     kept = await second.get(store.session_id)
     await kept.search("tumor")
-    assert not kept.warnings[1:]
+    assert not kept.warnings()[1:]
     assert {*model.embedded, *again.embedded} - {"tumor"} == {one.content for one in passages(whole)}
     assert len(again.embedded) < len(passages(whole))
     await second.aclose()
@@ -121,8 +121,8 @@ async def test_the_text_that_is_asked_is_embedded_first(slow: tuple[SlowModel, S
         await model.has_stopped.wait()  # else the background takes what the next text may have
     with anyio.fail_after(5):
         await store.best_passages("pubmed:2", "step 7 of the kidney", PassagePage(300))
-    assert "still being indexed: their order may change" in store.warnings_about(["pubmed:2"])[-1]
-    assert "busy" not in str(store.warnings)
+    assert "still being indexed: their order may change" in store.warnings(["pubmed:2"])[-1]
+    assert "busy" not in str(store.warnings())
     model.may_go_on.set()
     await store.search("tumor")
     places = {word: [at for at, one in enumerate(model.embedded) if word in one] for word in ("tumor", "kidney")}

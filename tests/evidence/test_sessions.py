@@ -181,12 +181,12 @@ async def test_vectors_of_two_models_never_meet(lasting_place: Settings) -> None
     second = SessionRegistry(lasting_place, new, open_backend(lasting_place))
     again = await second.get(store.session_id)
     assert await again.count() == 30
-    assert again.warnings[0] == UNCALIBRATED
-    assert "embedded again" in again.warnings[1]
+    assert again.warnings()[0] == UNCALIBRATED
+    assert "embedded again" in again.warnings()[1]
     found = await again.search_similar("Title 7. Finding number 7 about subject 7.", max_results=1)
     assert found[0].relevance == pytest.approx(1.0), "the texts are embedded anew with the model of now"
     assert len(new.embedded) >= 30
-    assert again.warnings == (UNCALIBRATED,)
+    assert again.warnings() == (UNCALIBRATED,)
     assert [item.id for item in await again.page(0, 40)] == [item.id for item in PIECES]
     assert await again.document("report") == "short"
     await second.aclose()

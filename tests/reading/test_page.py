@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.models import AuthorName
-from deepcritical_mcp.reading import PageReading, decoded, web_page
+from deepcritical_mcp.reading import PageReading, web_page
+from deepcritical_mcp.text import decoded
 
 URL = "https://journal.example/articles/1"
 SENTENCE = "Metformin lowered glucose in this trial of ten thousand adults, who were followed for five years, or more. "

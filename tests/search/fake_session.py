@@ -19,7 +19,6 @@ class FakeSession:
     """
 
     session_id: str = "rs_test"
-    warnings: tuple[str, ...] = ()
     kept: dict[str, Publication] = field(default_factory=dict[str, Publication])
     relevances: dict[str, float] = field(default_factory=dict[str, float])
     error: DeepCriticalError | None = None
@@ -27,6 +26,9 @@ class FakeSession:
     compared_with: list[str] = field(default_factory=list[str])
     kept_documents: dict[str, str] = field(default_factory=dict[str, str])
     unwritable: DeepCriticalError | None = None
+
+    def warnings(self) -> tuple[str, ...]:
+        return ()
 
     async def keep_document(self, name: str, content: str) -> None:
         if self.unwritable:

@@ -8,7 +8,7 @@ import pytest
 
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderUnavailableError
-from deepcritical_mcp.evidence.kept_sessions import search_log
+from deepcritical_mcp.evidence.storage.stored_items import search_log
 from deepcritical_mcp.models import LoggedSearch, News, Publication
 from deepcritical_mcp.search import news
 from deepcritical_mcp.search.news import gather_news, watched_searches

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import anyio
 import pytest
 
-from deepcritical_mcp.evidence.kept_sessions import search_log
+from deepcritical_mcp.evidence.storage.stored_items import search_log
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.search.documents import FoundRecord
 from deepcritical_mcp.search.recording import CUT_SHORT, Recording, lookup_entry, recorded

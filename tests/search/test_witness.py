@@ -1,5 +1,6 @@
 """A second witness of what happened to publications, and status that is read again."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,14 +47,11 @@ class FakePubMed(Uncreated, Source):
         self.asked: list[Sequence[str]] = []
         self.within: list[float] = []
 
-    async def fetch_anew(self, ids: Sequence[str], *, within: float = 0.0) -> Fetched:
-        self.within.append(within)
-        return await self.fetch(ids)
-
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         raise NotImplementedError
 
-    async def fetch(self, ids: Sequence[str]) -> Fetched:
+    async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:
+        self.within.append(within)
         self.asked.append(ids)
         if self.error:
             raise self.error

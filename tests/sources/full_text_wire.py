@@ -12,8 +12,7 @@ from deepcritical_mcp.sources.europepmc.preprints import Preprints
 from deepcritical_mcp.sources.europepmc.services import EuropePMC, EuropePMCRecords
 from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
-from deepcritical_mcp.sources.pubmed.id_converter import IdConverter, explain_conversion
-from deepcritical_mcp.sources.pubmed.pmc import PMC, explain_pmc_refusal
+from deepcritical_mcp.sources.pubmed.pmc import PMC, IdConverter, explain_conversion, explain_pmc_refusal
 from deepcritical_mcp.sources.trials.services import ClinicalTrials, explain_plain_text
 from deepcritical_mcp.sources.unpaywall import Unpaywall, explain_unpaywall
 from tests.net.stand_in import Answer, Asked

@@ -11,7 +11,7 @@ from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.sources import FULL_TEXTS
 from deepcritical_mcp.sources.base import Net, created
 from deepcritical_mcp.sources.full_text import FullTextSource, Wanted
-from deepcritical_mcp.sources.pubmed.id_converter import IdConverter
+from deepcritical_mcp.sources.pubmed.pmc import IdConverter
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources.full_text_wire import article_set, as_json, converted, hit, jats, located, results, study
 

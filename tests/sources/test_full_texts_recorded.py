@@ -15,7 +15,7 @@ from deepcritical_mcp.errors import ProviderRequestError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, AuthorName, Publication
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.sources.europepmc.client import EuropePMCService
+from deepcritical_mcp.sources.europepmc.client import EuropePMCService, read_record
 from deepcritical_mcp.sources.full_text import Wanted
 from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.text import clean_line
@@ -86,7 +86,7 @@ async def test_every_record_of_europe_pmc_is_read(http: httpx.AsyncClient):
             if answer["kind"] != "search" or not answer["file"].endswith(".json"):
                 continue
             server.will(Answer(200, recorded(answer["file"])))
-            page = await client.search("zinc")
+            page = await client.search("zinc", read_record)
             assert page.total == answer["hitCount"]
             assert len(page.records) == len(answer["records"])
             for record, read in zip(page.records, answer["records"], strict=True):

@@ -1,5 +1,6 @@
 """A source in one file: what it takes to add one. `test_door.py` shows all that it gets for it."""
 
+import math
 from collections.abc import Sequence
 from typing import Self
 
@@ -56,7 +57,7 @@ class ToyBox(Source):
         ]
         return Answer(tuple(found[offset : offset + limit]), len(found))
 
-    async def fetch(self, ids: Sequence[str]) -> Fetched:
+    async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:
         return Fetched({doi: self._record(doi) for doi in ids})
 
     def stub(self, id: str) -> Publication:

@@ -50,7 +50,7 @@ class Window(threading.Thread):
 async def contents(folder: Path, session_id: str) -> set[str]:
     async with sessions_in(folder) as sessions:
         store = await sessions.get(session_id)
-        assert not any("damaged" in warning for warning in store.warnings)
+        assert not any("damaged" in warning for warning in store.warnings())
         return {item.content for item in await store.page(0, 100_000)}
 
 

@@ -1,25 +1,310 @@
-"""What is wrong with references: their records, laid against what is written."""
+"""What is wrong with references: their records, laid against what is written, and the verdict on each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import anyio
 import anyio.to_thread
 
 from deepcritical_mcp.checking.draft import DraftReference
-from deepcritical_mcp.checking.reference_meaning import unchecked_work, with_status
-from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome, TracedReference, outcome_of
+from deepcritical_mcp.checking.reference_meaning import (
+    IDS,
+    SHOWN,
+    CandidateRecord,
+    UncheckedWork,
+    further_works,
+    in_order,
+    is_cited_alone,
+    is_note,
+    is_other_work,
+    is_tail,
+    meant,
+    problems_of,
+    unchecked_work,
+    with_status,
+)
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, Progress, no_progress, seconds_before
+from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import Publication
-from deepcritical_mcp.search.full_texts import FullTexts, stub_of
-from deepcritical_mcp.search.record_finder import Lookup
-from deepcritical_mcp.search.references import read_reference
+from deepcritical_mcp.models import Publication, ReferenceProblem, ReferenceVerdict
+from deepcritical_mcp.models.vancouver import vancouver
+from deepcritical_mcp.search.documents import DocumentId
+from deepcritical_mcp.search.full_texts import FullTexts
+from deepcritical_mcp.search.item_finder import differences
+from deepcritical_mcp.search.record_finder import LABELS, Lookup, agree, distinct_records, ids_of, stub_of
+from deepcritical_mcp.search.reference_finder import ReferenceMatch
+from deepcritical_mcp.search.references import Agreement, WrittenReference, compare, read_reference
 from deepcritical_mcp.search.search_steps import ReadingSession
 from deepcritical_mcp.search.witness import OutageRemark, Witness
 from deepcritical_mcp.sources.full_text import Wanted
+from deepcritical_mcp.text import clipped
+
+ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
+NAMES_LEFT_OUT = "{} of {} authors are named, without “et al.”."
+SEVERAL = "Several works seem to stand in this entry. It was not checked: give each an entry of its own."
+UNREAD = "Its {} could not be read, so not compared."
+LEFT_OVER = "Not compared, because the record does not have it: {}."
+OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
+_MAX_CANDIDATES = 3
+
+
+@dataclass(frozen=True)
+class ReferenceOutcome:
+    """What became of a reference; the attributes are those of `CheckedReference`.
+
+    Attributes:
+        publication: the record that it means, as it is to be kept; None if none is sure.
+        pending: whether there was no time left to look for it.
+    """
+
+    reference: DraftReference
+    verdict: ReferenceVerdict
+    publication: Publication | None = None
+    problems: tuple[ReferenceProblem, ...] = ()
+    reason: str = ""
+    candidates: tuple[Publication, ...] = ()
+    pending: bool = False
+
+
+@dataclass
+class TracedReference:
+    """A reference on its way: what it says, and what was found.
+
+    Attributes:
+        work: what it is to, if not to an article.
+        lookups: what is known about each of its numbers.
+        match: what was found by its text; None if that was not looked for.
+    """
+
+    draft: DraftReference
+    reference: WrittenReference
+    work: UncheckedWork | None
+    lookups: Mapping[RecordIds, Lookup] = field(default_factory=dict[RecordIds, Lookup])
+    match: ReferenceMatch | None = None
+
+    @property
+    def numbers(self) -> list[RecordIds]:
+        """The numbers to look up, each by itself."""
+        each = [RecordIds()._replace(**{name: value}) for name, value in self.reference.ids._asdict().items() if value]
+        by_paper = [one for one in each if one.pmid or one.doi]
+        return by_paper or [*sorted(each, key=lambda one: not one.pmcid)][:1]
+
+    @cached_property
+    def by_number(self) -> list[CandidateRecord]:
+        """The records that its numbers lead to."""
+        found = [record for one in self.lookups.values() if one.record for record in (one.record, *one.others)]
+        records = {record.id: record for record in found}.values()
+        return [CandidateRecord(one, compare(self.reference, one), True) for one in records]
+
+    @property
+    def needs_search(self) -> bool:
+        """Whether what is written must be looked for."""
+        sure = [one for one in meant(self.by_number) if not (one.is_title_other or one.agreement.by_others)]
+        if not self.reference.says_more or sure:
+            return False
+        return self.work is None or not self.work.is_certain or bool(self.by_number)
+
+    @property
+    def candidates(self) -> list[CandidateRecord]:
+        """All records that it may mean; of two records of one paper, PubMed's decides."""
+        known = {one.record.id: one.record for one in self.by_number}
+        considered = {**self.match.considered} if self.match else {}
+        records = distinct_records([*known.values(), *(record for record, _ in considered.values())])
+        return [*self.by_number, *(CandidateRecord(*considered[one.id]) for one in records if one.id not in known)]
+
+    @property
+    def nearest(self) -> list[Publication]:
+        """The records that come nearest to its text, where none agrees."""
+        return distinct_records([record for record, _ in self.match.nearest]) if self.match else []
+
+    def further(self, chosen: CandidateRecord) -> list[str]:
+        """What stands in it besides the work that a record is of; also a title, elsewhere, of another record."""
+        titles = [
+            one.agreement.field("title") for one in self.candidates if one.is_meant and one.agreement.says("title")
+        ]
+        low, high = chosen.agreement.field("title").span or (0, len(self.reference.text))
+        apart = (one.written for one in titles if one.span and (one.span[0] >= high or low >= one.span[1]))
+        apart = (one for one in apart if one not in chosen.agreement.further)
+        return [*dict.fromkeys((*further_works(self.reference, chosen.agreement), *apart))]
+
+    @property
+    def failures(self) -> list[ProviderError]:
+        """The services that did not answer."""
+        failed = [error for one in self.lookups.values() if one.record is None for error in one.failures]
+        return [*failed, *(self.match.failures if self.match else ())]
+
+
+def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
+    """The verdict on a reference; `off` are the services that are switched off."""
+    text, records = one.reference.text, one.by_number
+    has_note = bool(records) and is_note(one.reference, records[0].record)
+    is_number_alone = bool(records) and not one.reference.says_more
+    if has_note or (is_number_alone and not (is_cited_alone(text) and is_other_work(text, records))):
+        compared = replace(one, reference=replace(read_reference(""), ids=one.reference.ids)) if has_note else one
+        is_bare = all(each.verdict == "absent" for each in records[0].agreement.fields)
+        return _by_number_alone(compared, off, is_bare=is_bare)
+    found = [candidate for candidate in meant(one.candidates) if one.work is None or not candidate.is_about_it]
+    papers = distinct_records([candidate.record for candidate in found])
+    if len(papers) > 1 and not one.further(found[0]):
+        return _ambiguous(one, papers, "several records agree with it")
+    if papers:
+        return _compared(one, next(candidate for candidate in found if candidate.record is papers[0]), off)
+    return _misdirected(one, off) if records else _not_found(one, off)
+
+
+def _ambiguous(one: TracedReference, records: Sequence[Publication], reason: str) -> ReferenceOutcome:
+    return ReferenceOutcome(one.draft, "ambiguous", reason=reason, candidates=tuple(records[:_MAX_CANDIDATES]))
+
+
+def _by_number_alone(one: TracedReference, off: Sequence[str], *, is_bare: bool = False) -> ReferenceOutcome:
+    """The verdict on a number with nothing beside it that could be compared."""
+    records = distinct_records([candidate.record for candidate in one.by_number])
+    if len(records) > 1:
+        same = "its numbers lead to different records" if len(one.lookups) > 1 else "several records have this DOI"
+        return _ambiguous(one, records, same)
+    outcome = _compared(one, one.by_number[0], off)
+    return replace(outcome, reason=" ".join(filter(None, (ONLY_A_NUMBER * is_bare, outcome.reason))))
+
+
+def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[str]) -> ReferenceOutcome:
+    """The verdict on a reference whose record is sure; an entry that holds several works is not checked."""
+    record, further = candidate.record, one.further(candidate)
+    unasked = {number: told for number in one.lookups if (told := _why_unasked(one, number, off))}
+    leading = [*_number_problems(one, record, unasked)]
+    numbers = [problem for problem, _ in leading]
+    is_unsure = one.reference.entry is not None or not one.reference.says_more
+    works = [ReferenceProblem(field="work", written=written, minor=is_unsure) for written in further]
+    problems = in_order([*numbers, *problems_of(candidate.agreement), *works])
+    verdict: ReferenceVerdict = "minor" if problems else "verified"
+    if any(not problem.minor for problem in problems):
+        verdict = "wrong_id" if any(not problem.minor for problem in numbers) else "differs"
+    if further and not one.reference.entry and verdict != "wrong_id":
+        return ReferenceOutcome(one.draft, "unchecked", record, tuple(works), SEVERAL)
+    settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
+    unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
+    told = [where for problem, where in leading if not problem.minor]
+    told += [*unchecked, *_remarks(candidate)]
+    return ReferenceOutcome(one.draft, verdict, record, tuple(problems), " ".join([*told, *[SEVERAL][: len(further)]]))
+
+
+def _remarks(candidate: CandidateRecord) -> Iterator[str]:
+    """What is to be known besides about a reference and its record."""
+    agreement, record = candidate.agreement, candidate.record
+    if agreement.names_left_out:
+        yield NAMES_LEFT_OUT.format(agreement.names_left_out, len(record.authors))
+    if agreement.unread:
+        yield UNREAD.format(" and ".join(agreement.unread))
+    if agreement.left_over:
+        yield LEFT_OVER.format(", ".join(f"“{one}”" for one in agreement.left_over[:3]))
+    if agreement.is_preprint:
+        yield f"The preprint is written; the record is the article: {clipped(vancouver(record), SHOWN)}"
+
+
+def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) -> str:
+    """Why nobody can say whether a number is known; "" if it is, or if all who could know it have answered."""
+    lookup = one.lookups[number]
+    if lookup.record:
+        return ""
+    label = next(f"{LABELS[name]} {value}" for name, value in number._asdict().items() if value)
+    if lookup.failures:
+        return f"{label} could not be checked: {lookup.failures[0].message}"
+    not_asked = "" if number.doi else DocumentId(label, ids=number).not_asked(number, off)
+    return f"{not_asked}." if not_asked else ""
+
+
+def _number_problems(
+    one: TracedReference, record: Publication, unasked: Mapping[RecordIds, str]
+) -> Iterator[tuple[ReferenceProblem, str]]:
+    """Numbers that are not the record's, and where they lead; one that leads to the same paper under another number is
+    minor. One of a kind that the record lacks is wrong if it leads to another paper, or if nobody knows it."""
+    same = {record.id, *(each.record.id for each in one.by_number if each.is_meant and not each.is_title_other)}
+    same |= {each.record.id for each in one.by_number if each.agreement.says("title")}  # a further work in the entry
+    for name in IDS:
+        number, own = (RecordIds(**{name: getattr(each, name)}) for each in (one.reference.ids, ids_of(record)))
+        written, true, lookup = getattr(number, name), getattr(own, name), one.lookups.get(number)
+        if not written or (true and agree(number, own)):
+            continue
+        found = lookup.record if lookup else None
+        said = [attempt.detail for attempt in lookup.attempts] if lookup and number not in unasked else None
+        is_dead = said is not None and (name == "pmid" or any("may be wrong" in detail for detail in said))
+        if true or (found.id not in same if found else is_dead):
+            minor = found.id in same if found else name == "doi" and is_tail(written, true)
+            problem = ReferenceProblem(field=name, written=written, true=true, minor=minor and bool(true))
+            yield problem, _where_it_leads(problem, lookup, record)
+
+
+def _where_it_leads(problem: ReferenceProblem, lookup: Lookup | None, record: Publication | None) -> str:
+    label = f"{LABELS[problem.field]} {problem.written}"
+    if lookup and lookup.record and (record is None or lookup.record.id != record.id):
+        return f"{label} leads to another paper: {clipped(vancouver(lookup.record), SHOWN)}"
+    if lookup and lookup.record is None and not lookup.failures:
+        return f"{label} is not known; the record was found by the text."
+    return f"{label} is not that of the record."
+
+
+def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
+    """Of a reference with numbers that lead to another paper, where nothing agrees with the rest of it."""
+    others = distinct_records([candidate.record for candidate in one.by_number])
+    if one.draft.is_inline and not is_other_work(one.reference.text, one.by_number):
+        says = one.by_number[0].agreement
+        if len(others) > 1 or (says.says("authors") and says.verdict("year") == "differs"):
+            return _by_number_alone(one, off)
+        reason = ONLY_A_NUMBER if one.draft.text.startswith("[") else OTHER_NAMES
+        return ReferenceOutcome(one.draft, "verified", others[0], reason=reason)
+    found = [
+        (ReferenceProblem(field=name, written=getattr(number, name)), lookup)
+        for number, lookup in one.lookups.items()
+        for name in IDS
+        if getattr(number, name) and lookup.record
+    ]
+    leads = (_where_it_leads(problem, lookup, None) for problem, lookup in found)
+    not_asked = one.failures or DocumentId("it", reference=one.reference.text).not_asked(RecordIds(), off)
+    rest = "The rest could not be looked for everywhere." if not_asked else "No record agrees with the rest of it."
+    candidates = tuple(distinct_records([*one.nearest, *others])[:_MAX_CANDIDATES])
+    problems = tuple(problem for problem, _ in found)
+    return ReferenceOutcome(one.draft, "wrong_id", None, problems, " ".join((*leads, rest)), candidates)
+
+
+def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
+    """Of a reference for which there is no sure record."""
+    nearest, unasked = one.nearest, one.match.unasked if one.match else ()
+    details = (attempt.detail for lookup in one.lookups.values() for attempt in lookup.attempts)
+    elsewhere = next((detail for detail in details if "registered with" in detail), "")  # and nobody has it here
+    if one.work or elsewhere:
+        return ReferenceOutcome(one.draft, "unchecked", reason=one.work.kind if one.work else elsewhere)
+    document = DocumentId("this reference", ids=one.reference.ids, reference=one.reference.text)
+    failed = " ".join(dict.fromkeys(error.message for error in one.failures))
+    late = f"There was no time left to ask {' and '.join(unasked)}." if unasked else ""
+    off_for_it = document.not_asked(one.reference.ids, off)  # a service that is switched off may have it
+    if reason := failed or late or (f"{off_for_it}." if off_for_it else ""):
+        is_late = any(error.code == "provider_timeout" and "no time left" in error.message for error in one.failures)
+        pending = is_late if failed else bool(late)
+        return ReferenceOutcome(one.draft, "outage", reason=reason, candidates=tuple(nearest), pending=pending)
+    if one.match and nearest:
+        told = (_how_near(record, agreement) for record, agreement in one.match.nearest if record in nearest)
+        return _ambiguous(one, nearest, f"no record agrees with it as a whole; these come nearest: {'; '.join(told)}")
+    return ReferenceOutcome(one.draft, "not_found", reason=_who_was_asked(one))
+
+
+def _how_near(record: Publication, agreement: Agreement) -> str:
+    """What agrees with a record, and what does not."""
+    same = ", ".join(one.field for one in agreement.fields if one.verdict == "agrees")
+    told = differences(agreement) or "too little is written to be sure"
+    return clipped(f"{record.id} has the same {same}; but {told}" if same else f"{record.id}: {told}", 2 * SHOWN)
+
+
+def _who_was_asked(one: TracedReference) -> str:
+    """Who does not have it, in words."""
+    details = [attempt.detail for lookup in one.lookups.values() for attempt in lookup.attempts if attempt.detail]
+    if one.match:
+        services = " and ".join(("PubMed's search", *one.match.asked))
+        details.append(f"Not found by its text in {services}.")
+    details = details or ["It says too little to be looked for: neither a title nor a number that anybody has."]
+    return " ".join(dict.fromkeys(details))
+
 
 SECONDS = 45.0
 """How long a check takes at most where no deadline is set around it."""

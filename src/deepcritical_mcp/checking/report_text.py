@@ -57,6 +57,11 @@ def rank_of(finding: Finding) -> str:
     return min((finding.verdict, *status_ranks(finding)), key=RANKS.index)
 
 
+def by_gravity(findings: Iterable[Finding]) -> list[Finding]:
+    """The gravest first, otherwise as they were."""
+    return sorted(findings, key=lambda one: RANKS.index(rank_of(one)))
+
+
 def status_ranks(reference: CheckedReference) -> tuple[str, ...]:
     """Which of the `RANKS` the status of its record gives a reference, if the draft does not know it; () for none."""
     if not any(one.field == "status" and not one.minor for one in reference.problems):

@@ -27,8 +27,7 @@ from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.storage import STORES
 from deepcritical_mcp.models import CheckedReference, CitationReport, findings_of, with_findings
-from deepcritical_mcp.reading import UTF_16, decoded
-from deepcritical_mcp.text import clean_line, clipped
+from deepcritical_mcp.text import UTF_16, clean_line, clipped, decoded
 
 MAX_FILE = 100 * 1024 * 1024
 """Bytes of a file; those of word processors contain figures."""

@@ -80,7 +80,7 @@ class SampleArticles(SampleSource):
             found.sort(key=lambda article: article.date, reverse=True)
         return Answer(tuple(one.pmid for one in found[offset : offset + limit]), len(found))
 
-    async def fetch(self, ids: Sequence[str]) -> Fetched:
+    async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:
         return Fetched({one.pmid: one for one in sample_records("pubmed") if one.pmid in ids})
 
     def stub(self, id: str) -> Publication:
@@ -108,7 +108,7 @@ class SampleTrials(SampleSource):
     name, kind, cited_as, id_name = "trials", "trials", "trial", "NCT"
     request = TrialRequest
 
-    async def fetch(self, ids: Sequence[str]) -> Fetched:
+    async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:
         return Fetched({one.nct: one for one in sample_records("trial") if one.nct in ids})
 
 

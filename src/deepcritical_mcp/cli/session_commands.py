@@ -31,14 +31,13 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.evidence.chunking import passages
 from deepcritical_mcp.evidence.embedding.projection import project
-from deepcritical_mcp.evidence.kept_sessions import search_log, with_title
+from deepcritical_mcp.evidence.storage.stored_items import search_log, with_title
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.models import News, Publication
-from deepcritical_mcp.reading import UTF_16
 from deepcritical_mcp.search.news import gather_news
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, checked_request, exported
 from deepcritical_mcp.session_export.whole_export import OUTPUTS, notes_left_out
-from deepcritical_mcp.text import clipped, counted
+from deepcritical_mcp.text import UTF_16, clipped, counted
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.passage_embedder import Embedder

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.clustering import Cluster, Match, Member, Placement, combined
+from deepcritical_mcp.evidence.clustering import Cluster, Match, Member, Placement, combined, member_of
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.identity import (
     Identity,
@@ -201,7 +201,7 @@ class Batch:
         """Apply `dedup_threshold`, except to publications that differ in something else."""
         if self._dedup_threshold is None:
             return None
-        identity = Member.of(new).identity
+        identity = member_of(new).identity
         for id in _at_least(self._dedup_threshold, similarities):
             is_other = any(tells_apart(identity, member.identity) for member in self._catalogue.members(id))
             if not is_other and not opposed(new, self._catalogue[id].publication):
@@ -212,7 +212,7 @@ class Batch:
         """Merge a text that only means the same: it becomes part of the publication's first member."""
         entry = self._catalogue[match.id]
         first, *others = entry.members
-        cluster = tuple(map(Member.of, (merged(first, new), *others)))
+        cluster = tuple(map(member_of, (merged(first, new), *others)))
         publication = combined(cluster).model_copy(update={"id": match.id})
         given = tuple(member.publication for member in cluster) if len(cluster) > 1 else ()
         self._put(entry, replace(entry, publication=publication, given=given))
@@ -224,7 +224,7 @@ class Batch:
         """Store the clusters of a placement in place of what it affects; gives the new one's publication."""
         entries = {id: self._catalogue[id] for id in place.affected}
         found_by = united((), (query for item in entries.values() for query in item.publication.found_by))
-        facts, result = Member.of(new).facts, new
+        facts, result = member_of(new).facts, new
         keeps = self._continued(place)
         # An item that gives up an id is written before one that may receive it.
         for id in entries.keys() - keeps.values():
@@ -343,7 +343,7 @@ class Batch:
         """Nearly identical publications, and other versions of this one (a preprint and its article)."""
         if not (close := _at_least(self._same_meaning, similarities)):
             return []
-        identity, count = Member.of(new).identity, Layout.of(new).total
+        identity, count = member_of(new).identity, Layout.of(new).total
         return [
             id
             for id in close

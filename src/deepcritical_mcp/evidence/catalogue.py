@@ -20,6 +20,7 @@ from deepcritical_mcp.evidence.clustering import (
     best_match,
     clusters_of,
     joined_by,
+    member_of,
 )
 from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
 from deepcritical_mcp.evidence.identity_values import CLAIMED, identity_numbers
@@ -148,7 +149,7 @@ class Catalogue:
             return
         known, keys = self._items.get(id), texts.keys if texts else None
         # With their keys known, what identifies them may never be needed.
-        members = tuple(map(Member.of if keys is None else Member, item.members))
+        members = tuple(map(member_of if keys is None else Member, item.members))
         is_other = known is None or has_other_texts(known.publication, publication)
         if is_other and texts is None:
             texts = IndexedTexts.of(publication)
@@ -269,7 +270,7 @@ class Catalogue:
         return not publication.is_users and number in identity_numbers(record_ids(publication.url)).values()
 
     def _is_note(self, id: str) -> bool:
-        return all(member.is_note for member in self.members(id))
+        return all(member.publication.is_own_note for member in self.members(id))
 
     def find(self, ids: Iterable[str]) -> dict[str, Publication]:
         """The publications with these ids, by id; unknown ids are skipped. See `resolve`."""
@@ -303,16 +304,14 @@ class Catalogue:
 
     def shown(self, publication: Publication, text: Text | None = None) -> Evidence:
         """A stored publication as evidence (showing `text`, if given), with its links and the user's notes."""
+        id = publication.id
         with self._lock:
-            about = self._notes_on(publication.id)
-        notes = [text.content for note in about for text in self._held(note).publication.texts]
-        return Evidence.of(self.with_subject_status(publication), text, similar=self.links(publication.id), notes=notes)
-
-    def _notes_on(self, id: str) -> list[str]:
-        """The ids of the user's notes that are about publication `id`."""
-        numbers = (number for member in self.members(id) for number in member.identity.numbers.items())
-        others = dict.fromkeys(other for number in numbers for other in self._keys.having(number))
-        return sorted((one for one in others if id in self._subjects(one)), key=lambda one: self._items[one].order)
+            numbers = (number for member in self.members(id) for number in member.identity.numbers.items())
+            others = dict.fromkeys(other for number in numbers for other in self._keys.having(number))
+            about = [self._items[one] for one in others if id in self._subjects(one)]
+        about.sort(key=lambda note: note.order)
+        notes = [text.content for note in about for text in note.publication.texts]
+        return Evidence.of(self.with_subject_status(publication), text, similar=self.links(id), notes=notes)
 
     def ids(self) -> list[str]:
         """All ids in insertion order."""
@@ -420,7 +419,7 @@ class Catalogue:
 
     def place(self, publication: Publication) -> Placement:
         """Where a new publication belongs."""
-        new = Member.of(publication)
+        new = member_of(publication)
         with self._lock:
             linked = self._linked(new.identity)
             members = {id: self._members[id] for id in linked}

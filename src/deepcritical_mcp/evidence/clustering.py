@@ -98,20 +98,10 @@ class Member:
 
     publication: Publication
 
-    @classmethod
-    def of(cls, publication: Publication) -> Member:
-        """The member that `publication` is."""
-        return _latest(publication)
-
     @cached_property
     def identity(self) -> Identity:
         """What identifies it; made when it is first needed, since that takes half a millisecond."""
         return identity_of(self.publication)
-
-    @property
-    def is_note(self) -> bool:
-        """See `Identity`."""
-        return self.publication.is_own_note
 
     @cached_property
     def facts(self) -> tuple[object, ...]:
@@ -138,8 +128,8 @@ def _length(publication: Publication) -> int:
     return 2_000 + sum(len(text.content) for text in publication.texts)
 
 
-# What is added is looked at in several steps.
-_latest = remembering(1_000_000, _length)(Member)
+member_of = remembering(1_000_000, _length)(Member)
+"""The member that a publication is; those of late are remembered, since what is added is looked at in several steps."""
 
 Cluster = tuple[Member, ...]
 """The members of one publication, the best first."""

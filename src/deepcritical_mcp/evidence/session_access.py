@@ -26,11 +26,19 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.evidence.adding import Batch
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.kept_sessions import LOG_PREFIX, is_own_search, title_of_query
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, now, packed, restored, unpacked
+from deepcritical_mcp.evidence.storage.stored_items import (
+    LOG_PREFIX,
+    KeptItem,
+    is_own_search,
+    now,
+    packed,
+    restored,
+    title_of_query,
+    unpacked,
+)
 from deepcritical_mcp.text import batches
 
 T = TypeVar("T")
@@ -125,7 +133,7 @@ class SessionAccess:
         if self.used > self.recorded:
             self.recorded = self.used
             with contextlib.suppress(EvidenceStoreError, SessionError):
-                await run_sync(partial(self.space.record, used=self.used))
+                await run_sync(partial(self.space.rows.record, used=self.used))
 
     @property
     def memory(self) -> int:
@@ -141,14 +149,14 @@ class SessionAccess:
     async def set_title(self, title: str) -> None:
         """Give the session this title; see `session_title`."""
         async with self._session() as catalogue:
-            await self._in_thread(lambda: catalogue.space.set_title(title, replacing=True))
+            await self._in_thread(lambda: catalogue.space.rows.set_title(title, replacing=True))
 
     async def set_title_if_none(self, query: str) -> None:
         """Make its first query the title of a session that has none. If that cannot be written, the next one is."""
         if (title := title_of_query(query)) and not self.title:
             async with self._session() as catalogue:
                 with contextlib.suppress(EvidenceStoreError, SessionBusyError):
-                    await self._in_thread(lambda: catalogue.space.set_title(title, replacing=False))
+                    await self._in_thread(lambda: catalogue.space.rows.set_title(title, replacing=False))
 
     async def keep_document(self, name: str, content: str) -> None:
         """Store a text of up to a few MB that is not evidence, e.g. a report, replacing an earlier one of that name; ""
@@ -167,7 +175,7 @@ class SessionAccess:
         """All that was kept under names that begin with `prefix`, in the order of their names."""
         async with self._session() as catalogue:
             space = catalogue.space
-            return await run_sync(lambda: space.documents(space.document_names(prefix)), abandon_on_cancel=True)
+            return await run_sync(lambda: space.documents(space.rows.keys("document", prefix)), abandon_on_cancel=True)
 
     @property
     def space(self) -> Space:
@@ -200,7 +208,7 @@ class SessionAccess:
             space, counts = catalogue.space, (len(catalogue), self._searches)
             if not self.lost and counts != (space.info.items, space.info.searches):
                 with contextlib.suppress(EvidenceStoreError, SessionBusyError):  # the next call tries again
-                    await self._in_thread(lambda: space.record(items=counts[0], searches=counts[1]))
+                    await self._in_thread(lambda: space.rows.record(items=counts[0], searches=counts[1]))
         except (SessionNotFoundError, DamagedFileError):
             self.lost = True
             raise
@@ -222,7 +230,7 @@ class SessionAccess:
                 self.awake = True
                 self._catalogue = await run_sync(Catalogue.of, space, abandon_on_cancel=True)
                 # A killed process may not have written the number.
-                logged = await run_sync(space.document_names, LOG_PREFIX, abandon_on_cancel=True)
+                logged = await run_sync(space.rows.keys, "document", LOG_PREFIX, abandon_on_cancel=True)
                 self._searches = len([name for name in logged if is_own_search(name)])
                 with contextlib.suppress(EvidenceStoreError, SessionError):
                     await run_sync(forget_old, space, abandon_on_cancel=True)
@@ -322,7 +330,7 @@ def keep_removed(space: Space, items: Collection[KeptItem], at: int = 0) -> None
 
 def removed_items(space: Space, ids: Collection[str]) -> dict[str, KeptItem]:
     """What was removed under these ids, under any id that it had, by document; without ids, what was removed last."""
-    kept = space.documents([name for name in space.document_names(PREFIX) if not _is_old(name)])
+    kept = space.documents([name for name in space.rows.keys("document", PREFIX) if not _is_old(name)])
     found = {name: unpacked(text.encode("utf-8", "surrogatepass")) for name, text in kept.items()}
     if ids:
         return {name: item for name, item in found.items() if not _ids(item).isdisjoint(ids)}
@@ -332,7 +340,7 @@ def removed_items(space: Space, ids: Collection[str]) -> dict[str, KeptItem]:
 
 def forget_old(space: Space) -> None:
     """Delete what can no longer be brought back. Version 0.2 kept all in one document, which is divided first."""
-    if old := [name for name in space.document_names(PREFIX) if _is_old(name)]:
+    if old := [name for name in space.rows.keys("document", PREFIX) if _is_old(name)]:
         with space.turn():
             for row in json.loads(space.documents([PREFIX]).get(PREFIX, "[]")):
                 members = tuple(map(restored, row["members"]))

@@ -17,11 +17,16 @@ from anyio.to_thread import run_sync
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionFullError, SessionNotFoundError
-from deepcritical_mcp.evidence.kept_sessions import session_title, with_title
 from deepcritical_mcp.evidence.passage_embedder import Embedder
 from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.stored_items import KeptSession, is_session_id, new_session_id
+from deepcritical_mcp.evidence.storage.stored_items import (
+    KeptSession,
+    is_session_id,
+    new_session_id,
+    session_title,
+    with_title,
+)
 from deepcritical_mcp.evidence.store import EvidenceStore
 
 logger = logging.getLogger(__name__)
@@ -233,7 +238,7 @@ class SessionRegistry:
         async with self._lock(session_id):
             await run_sync(self._backend.restore, session_id, _digest(owner))
             session = await self._find(session_id, _digest(owner))
-            await run_sync(partial(session.space.record, used=session.used))
+            await run_sync(partial(session.space.rows.record, used=session.used))
             return session
 
     @property

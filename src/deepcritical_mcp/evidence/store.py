@@ -72,12 +72,7 @@ class EvidenceStore(SessionAccess):
     EvidenceStoreError if it cannot be read or written; evidence acknowledged earlier is not lost.
     """
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Warnings to include in results of a search in this session."""
-        return self.warnings_about(None)
-
-    def warnings_about(self, ids: Collection[str] | None) -> tuple[str, ...]:
+    def warnings(self, ids: Collection[str] | None = None) -> tuple[str, ...]:
         """Warnings to include in results from this session; of what is not indexed yet only about these publications,
         if there are `ids`."""
         damage = self._space.info.damage if self._space is not None else ""

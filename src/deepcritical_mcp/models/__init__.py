@@ -39,6 +39,8 @@ from deepcritical_mcp.models.evidence import PublicationForm as PublicationForm
 from deepcritical_mcp.models.evidence import Text as Text
 from deepcritical_mcp.models.evidence import TextKind as TextKind
 from deepcritical_mcp.models.evidence import authority as authority
+from deepcritical_mcp.models.evidence import decision_line as decision_line
+from deepcritical_mcp.models.evidence import decision_of as decision_of
 from deepcritical_mcp.models.evidence import merged as merged
 from deepcritical_mcp.models.evidence import own_length as own_length
 from deepcritical_mcp.models.evidence import own_spans as own_spans
@@ -115,8 +117,6 @@ from deepcritical_mcp.models.screening import MAX_TAG_LENGTH as MAX_TAG_LENGTH
 from deepcritical_mcp.models.screening import MAX_TAGS as MAX_TAGS
 from deepcritical_mcp.models.screening import ScreeningMark as ScreeningMark
 from deepcritical_mcp.models.screening import Verdict as Verdict
-from deepcritical_mcp.models.screening import decision_line as decision_line
-from deepcritical_mcp.models.screening import decision_of as decision_of
 from deepcritical_mcp.models.screening import decision_replaced as decision_replaced
 from deepcritical_mcp.models.screening import decision_sentence as decision_sentence
 from deepcritical_mcp.models.screening import matches_mark as matches_mark

@@ -37,7 +37,6 @@ from deepcritical_mcp.models.publication import (
     Url,
     Value,
     as_of,
-    merge_rules,
     united,
 )
 from deepcritical_mcp.text import clean_text
@@ -279,7 +278,7 @@ class Publication(Bibliography):
     def own_ids(self) -> RecordIds:
         """Its numbers; of a record, and of a note, which is about what it names, also those in its address."""
         ids = RecordIds(self.pmid, self.pmcid, self.doi, self.nct)
-        return _completed(ids, record_ids(self.url)) if self.is_record or self.is_own_note else ids
+        return ids.completed(record_ids(self.url)) if self.is_record or self.is_own_note else ids
 
     @property
     def claimed_ids(self) -> RecordIds:
@@ -290,12 +289,12 @@ class Publication(Bibliography):
         for one in self.claims:
             doi = normalize_doi(one) if one.startswith("doi:") else ""
             read = RecordIds(normalize_pmid(one), normalize_pmcid(one), doi, normalize_trial(one))
-            found = _completed(found, read)
-        return _completed(found, record_ids(self.url))
+            found = found.completed(read)
+        return found.completed(record_ids(self.url))
 
     def as_claim(self) -> Self:
         """The same with its numbers as claims: a page or text under its own address."""
-        ids = _completed(RecordIds(self.pmid, self.pmcid, self.doi, self.nct), record_ids(self.url))
+        ids = RecordIds(self.pmid, self.pmcid, self.doi, self.nct).completed(record_ids(self.url))
         named = (f"PMID {ids.pmid}", ids.pmcid, f"doi:{normalize_doi(ids.doi)}", ids.nct)
         claims = tuple(one for one, number in zip(named, ids, strict=False) if number)
         bare = self.model_copy(update={**RecordIds()._asdict(), "claims": united(self.claims, claims)})
@@ -370,8 +369,23 @@ class Publication(Bibliography):
         return self.is_users and self.source == "user" and not where
 
 
-def _completed(ids: RecordIds, others: RecordIds) -> RecordIds:
-    return RecordIds(*(own or other for own, other in zip(ids, others, strict=True)))
+_MERGE_RULES = {
+    name: rule
+    for name, field in Publication.model_fields.items()
+    for rule in field.metadata
+    if isinstance(rule, MergeRule)
+}
+
+
+def decision_of(publication: Publication) -> str:
+    """The decision and its reason, "excluded: no control group"; "" if there is none."""
+    return ": ".join(filter(None, (publication.screening, publication.screening_reason)))
+
+
+def decision_line(publication: Publication) -> str:
+    """The decision and the tags, "excluded: no control group; tags: rct, adults"; "" if there is neither."""
+    tags = f"tags: {', '.join(publication.tags)}" if publication.tags else ""
+    return "; ".join(filter(None, (decision_of(publication), tags)))
 
 
 def split_text_id(id: str) -> tuple[str, int]:
@@ -390,15 +404,14 @@ def merged(kept: Publication, other: Publication) -> Publication:
     """
     first, second = (other, kept) if authority(other) > authority(kept) else (kept, other)
     latest, earlier = (second, first) if _decided(second) > _decided(first) else (first, second)
-    rules = merge_rules(Publication)
     is_claim = bool(second.claims) and first.is_record
-    combined = {"texts", "tags"} if authority(second) < min(authority(first), 2) or is_claim else rules.keys()
+    combined = {"texts", "tags"} if authority(second) < min(authority(first), 2) or is_claim else _MERGE_RULES.keys()
     values = {
         name: rule.combine(getattr(first, name), getattr(second, name)) if name in combined else getattr(first, name)
-        for name, rule in rules.items()
+        for name, rule in _MERGE_RULES.items()
         if rule != LATEST_DECISION
     }
-    values |= {name: getattr(latest, name) for name, rule in rules.items() if rule == LATEST_DECISION}
+    values |= {name: getattr(latest, name) for name, rule in _MERGE_RULES.items() if rule == LATEST_DECISION}
     values["status"] = as_of(values["status"], values["status_checked"])
     if latest.screening and earlier.screening not in ("", latest.screening):
         also = f"merged with a description that was {earlier.screening}"

@@ -287,12 +287,6 @@ def with_day(values: Any) -> Any:
     return {**given, "status": as_of(given.get("status", "unchecked"), day), "status_checked": day}
 
 
-def merge_rules(model: type[BaseModel]) -> dict[str, MergeRule]:
-    """The merge rule of each field of `model` that declares one."""
-    fields = model.model_fields.items()
-    return {name: rule for name, field in fields for rule in field.metadata if isinstance(rule, MergeRule)}
-
-
 class Value(BaseModel):
     """Base of all values: frozen, and strict about names."""
 

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal, Self, cast
 
 from pydantic import AfterValidator, Field, PlainSerializer
 
-from deepcritical_mcp.models.evidence import Publication, Text, TextKind
+from deepcritical_mcp.models.evidence import Publication, Text, TextKind, decision_line
 from deepcritical_mcp.models.publication import (
     NO_TITLE,
     Bibliography,
@@ -22,7 +22,6 @@ from deepcritical_mcp.models.publication import (
     Value,
     united,
 )
-from deepcritical_mcp.models.screening import decision_line
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.text import clean_text
 

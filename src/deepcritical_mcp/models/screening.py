@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from deepcritical_mcp.models.evidence import Publication
+from deepcritical_mcp.models.evidence import Publication, decision_of
 from deepcritical_mcp.models.publication import Screening
 from deepcritical_mcp.text import clean_line
 
@@ -65,17 +65,6 @@ WITHOUT_DECISION: Mapping[str, object] = MappingProxyType(
     {"screening": "", "screening_reason": "", "screened": "", "decisions": (), "tags": ()}
 )
 """The fields of a publication that the user has not decided about."""
-
-
-def decision_of(publication: Publication) -> str:
-    """The decision and its reason, "excluded: no control group"; "" if there is none."""
-    return ": ".join(filter(None, (publication.screening, publication.screening_reason)))
-
-
-def decision_line(publication: Publication) -> str:
-    """The decision and the tags, "excluded: no control group; tags: rct, adults"; "" if there is neither."""
-    tags = f"tags: {', '.join(publication.tags)}" if publication.tags else ""
-    return "; ".join(filter(None, (decision_of(publication), tags)))
 
 
 def decision_replaced(before: Publication, after: Publication) -> str:

@@ -86,6 +86,11 @@ class LoggedSearch(Value):
         return self.tool == WATCH_TOOL
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is a search of the user's own."""
+        return self.tool != WATCH_TOOL and not self.is_check
+
+    @property
     def is_check(self) -> bool:
         """Whether references of a draft were looked up, which led to no evidence (before version 0.3 it did)."""
         return self.tool == CHECK_TOOL and not self.ids

@@ -62,7 +62,10 @@ def _serial(publication: Publication) -> Iterator[str]:
         yield f"{journal or publication.publisher} [Preprint].".lstrip()
     else:
         yield _sentence(journal)
-    yield f"{_issue(publication)}."
+    volume = publication.volume + (f"({publication.issue})" if publication.issue else "")
+    pages = f":{publication.pages}" if publication.pages else ""
+    dated = publication.issue_date or written_date(publication.date)
+    yield f"{dated}{f';{volume}' if volume else ''}{pages}."  # 2021 Mar 4;9(2):11-9.
     yield _language(publication)
 
 
@@ -141,13 +144,6 @@ def _title(publication: Publication, medium: str = "") -> str:
 
 def _sentence(text: str) -> str:
     return text if not text or text.endswith(_SENTENCE_ENDS) else f"{text}."
-
-
-def _issue(publication: Publication) -> str:
-    """E.g. "2021 Mar 4;9(2):11-9", "1990 Spring;11(3):1-8"."""
-    volume = publication.volume + (f"({publication.issue})" if publication.issue else "")
-    pages = f":{publication.pages}" if publication.pages else ""
-    return (publication.issue_date or written_date(publication.date)) + (f";{volume}" if volume else "") + pages
 
 
 def _imprint(publication: Publication, date: str) -> str:

@@ -120,14 +120,12 @@ class Pacing:
             async with self._lines[step].turn(), self._turn:
                 async with self._room:
                     pass
-                wait = await self._take_behind_front()
-                while wait > 0:
+                while True:
+                    async with self._front:
+                        wait = await self._take_for_request()
+                    if wait <= 0:
+                        return
                     await anyio.sleep(wait)
-                    wait = await self._take_behind_front()
-
-    async def _take_behind_front(self) -> float:
-        async with self._front:
-            return await self._take_for_request()
 
     async def _take_for_request(self, unused: int = NO_STATE) -> float:
         """Take this moment for the task's next request, or return the seconds to wait."""

@@ -7,11 +7,9 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
 from typing import NamedTuple, cast
@@ -34,9 +32,6 @@ MAX_LIST = 100_000
 MAX_PADDED = 500_000
 """Cells of a table up to which short rows are filled up; GitHub's Markdown lets them be short."""
 TABLE_CAPTION = re.compile(r"(?:supplementary |appendix )?table\b", re.IGNORECASE)
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_OF_BYTES = ("iso8859", "cp", "mac", "koi8", "gb", "big5", "shift_jis", "euc")
-"""What the names of encodings begin with that a document may declare; no others are tried."""
 
 
 @dataclass(frozen=True)
@@ -153,23 +148,6 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     filled += [[*row, *[""] * (least - len(row))] for row in rows]
     lines = (" | ".join(cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row) for row in filled)
     return "\n".join(f"| {line} |" for line in lines)
-
-
-def decoded(data: bytes, *declared: str) -> str:
-    """The text of a document: by its byte order mark, else UTF-8 if it can be, since nothing else looks like that, else
-    in the first of the encodings that it declares that fits, or as browsers read what says nothing (windows-1252)."""
-    encoding = "utf-16" if data.startswith(UTF_16) else "utf-8-sig"
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        if encoding == "utf-16" or error.reason == "unexpected end of data":
-            return data.decode(encoding, "replace")
-    for name in declared:
-        with suppress(LookupError, ValueError):
-            known = codecs.lookup(name).name
-            if known.startswith(_OF_BYTES) and known != "iso8859-1":
-                return data.decode(known)
-    return data.decode("windows-1252", "replace")
 
 
 def assembled(sections: Sequence[Section]) -> tuple[str, tuple[Part, ...]]:

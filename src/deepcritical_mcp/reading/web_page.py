@@ -20,13 +20,12 @@ from deepcritical_mcp.reading import (
     Reading,
     Section,
     assembled,
-    decoded,
     outline,
     with_text,
 )
 from deepcritical_mcp.reading.jats_tables import markdown_blocks
 from deepcritical_mcp.reading.page_metadata import abstract_in_head, copies_named, fields_of, licence_of_page, shown
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, decoded
 
 _html: Any = importlib.import_module("lxml.html")  # no type hints
 _etree: Any = importlib.import_module("lxml.etree")

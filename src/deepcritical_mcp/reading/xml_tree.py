@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape
 from lxml import etree  # pyright: ignore[reportMissingTypeStubs, reportAttributeAccessIssue, reportUnknownVariableType]
 
 from deepcritical_mcp.errors import UnreadableDocumentError
-from deepcritical_mcp.reading import decoded
+from deepcritical_mcp.text import decoded
 
 _LXML = cast("Any", etree)  # it has no types
 _ENCODING = re.compile(rb"""<\?xml[^<>]{0,99}encoding=["']([A-Za-z0-9._-]{1,40})["']""")

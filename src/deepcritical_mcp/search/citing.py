@@ -10,7 +10,8 @@ import anyio
 from deepcritical_mcp.deadline import CITATION_COUNTS, CITING, seconds_for
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, is_marked, status_label
-from deepcritical_mcp.search.search_steps import Ranking, in_time
+from deepcritical_mcp.search.search_steps import Ranking
+from deepcritical_mcp.sources.base import in_time
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
 
 CITED_BY = "cited_by"

@@ -31,8 +31,6 @@ from deepcritical_mcp.evidence.identity import bears_out
 from deepcritical_mcp.evidence.identity_values import identity_of
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import (
-    NO_ABSTRACT,
-    NO_TITLE,
     SESSION,
     Attempt,
     FetchVerdict,
@@ -54,11 +52,11 @@ from deepcritical_mcp.search.copies import (
 )
 from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText, told_first
 from deepcritical_mcp.search.item_finder import ItemFinder
-from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number
+from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number, stub_of
 from deepcritical_mcp.search.recording import lookup_entry, recorded
 from deepcritical_mcp.search.reference_finder import ReferenceFinder
-from deepcritical_mcp.search.search_steps import ReadingSession, in_time
-from deepcritical_mcp.sources.base import Service, Source
+from deepcritical_mcp.search.search_steps import ReadingSession
+from deepcritical_mcp.sources.base import Service, Source, in_time
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.urls import host_of
@@ -354,11 +352,6 @@ def _read_text(publication: Publication) -> Text | None:
 def _is_complete(held: Publication) -> bool:
     """Whether the session has the record, or the page as it was read."""
     return (held.is_record and not held.awaits_pubmed) or _read_text(held) is not None
-
-
-def stub_of(ids: RecordIds) -> Publication:
-    """Enough to recognize a document in a session."""
-    return Publication.of("abstract", NO_ABSTRACT, provider="", source="pubmed", title=NO_TITLE, **ids._asdict())
 
 
 def _about_text(text: Text | None, detail: str) -> Iterator[str]:

@@ -21,8 +21,8 @@ from deepcritical_mcp.search.record_finder import (
     Lookup,
     RecordFinder,
     compared,
+    distinct_records,
     has_record,
-    ids_of,
     other_number,
 )
 from deepcritical_mcp.search.reference_finder import ReferenceFinder, ReferenceMatch
@@ -211,26 +211,6 @@ def _why_unasked(record: Publication, match: ReferenceMatch) -> str:
     """Why PubMed did not say whether it has the record; "" if it did."""
     late = (error.message for error in match.failures if record.awaits_pubmed and error.provider in (PUBMED, RECORDS))
     return match.without_pubmed.get(record.id) or next(late, "")
-
-
-def distinct_records(records: Sequence[Publication]) -> list[Publication]:
-    """Records without those that describe one of the others; of two of one paper, PubMed's stays."""
-
-    def is_one_paper(one: Publication, other: Publication) -> bool:
-        # By a number that both have; without one to tell them apart, by title and year.
-        verdict = compared(ids_of(one), ids_of(other))
-        if verdict or one.source != other.source:
-            return verdict == "same"
-        return tokens(one.title) == tokens(other.title) and one.date[:4] == other.date[:4]
-
-    found: list[Publication] = []
-    for one in records:
-        place = next((n for n, other in enumerate(found) if is_one_paper(one, other)), None)
-        if place is None:
-            found.append(one)
-        elif one.pmid and not found[place].pmid:
-            found[place] = one
-    return found
 
 
 def _unasked(match: ReferenceMatch) -> str:

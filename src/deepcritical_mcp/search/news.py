@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, Progress, no_progress, seconds_before
 from deepcritical_mcp.errors import DeepCriticalError, InvalidInputError, ProviderError
-from deepcritical_mcp.evidence.kept_sessions import search_log
+from deepcritical_mcp.evidence.storage.stored_items import search_log
 from deepcritical_mcp.models import (
     NEWS_LABELS,
     NOTICE_LABELS,
@@ -405,7 +405,7 @@ class _Watch:
         registry, trials = self._searches.get("trials") if numbers else None, dict[str, Publication]()
         if registry:
             try:
-                trials |= (await registry.source.fetch_anew(numbers)).records
+                trials |= (await registry.source.fetch(numbers, within=0.0)).records
             except ProviderError as error:
                 told = f"{registry.source.title} could not be asked about {len(numbers)} trials: {error}"
                 self._errors[told] = None

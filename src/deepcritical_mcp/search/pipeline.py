@@ -149,7 +149,7 @@ class SourceSearch:
                 "ordered_by": self._order(request, has_scores=all(one.id in ranking.scores for one in chosen)),
                 "offsets": self._offsets(request, kept, [places[one.id] for one in chosen]),
                 "errors": (*result.errors, *missing, *kept.errors),
-                "warnings": _unique(result.warnings, contested, left_out, problems, reach, session.warnings),
+                "warnings": _unique(result.warnings, contested, left_out, problems, reach, session.warnings()),
                 "duplicates_removed": result.duplicates_removed + known + kept.merged,
                 "related": kept.related,
             }
@@ -225,7 +225,7 @@ class SourceSearch:
             warnings=_unique(
                 about_links(seed, source.named(id), asked, query, linked.total, len(kept.evidence), len(wanted)),
                 problems,
-                session.warnings,
+                session.warnings(),
             ),
             duplicates_removed=kept.merged,
             ordered_by=linked_order(asked, query),
@@ -366,7 +366,7 @@ class SourceSearch:
             )
         elif result.total_found and request.offset >= result.total_found:
             warnings.append(f"There are {result.total_found:,} results; offset {request.offset:,} is beyond the last.")
-        return result.model_copy(update={"warnings": _unique(result.warnings, warnings, session.warnings)})
+        return result.model_copy(update={"warnings": _unique(result.warnings, warnings, session.warnings())})
 
     def _order(self, request: SearchRequest, *, has_scores: bool) -> str:
         """What the results are ordered by; "" if it is their relevance."""

@@ -11,12 +11,9 @@ import anyio
 
 from deepcritical_mcp.deadline import even_share
 from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
+from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
-from deepcritical_mcp.models import (
-    Attempt,
-    Publication,
-    publication_id,
-)
+from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Attempt, Publication, publication_id
 from deepcritical_mcp.search.documents import PUBMED_OFF
 from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
@@ -78,8 +75,7 @@ class Lookup:
         if known.pmid and not own.pmid and own.pmcid and known.pmcid == own.pmcid:
             named = record.model_copy(update={"pmid": known.pmid})
             record = named.model_copy(update={"id": publication_id(named)})
-        ids = RecordIds(*(new or old for new, old in zip(own, known, strict=True)))
-        self.record, self.wanted = record, replace(self.wanted, ids=_of_one_kind(ids))
+        self.record, self.wanted = record, replace(self.wanted, ids=_of_one_kind(own.completed(known)))
 
     def was_asked(self, provider: str) -> bool:
         """Whether this provider said that it has no record, or failed."""
@@ -180,8 +176,7 @@ class RecordFinder:
             one.asked_converter = True
         completed = await _answer(lookups, self._completer.convert([one.wanted.ids for one in lookups]))
         for one, ids in zip(lookups, completed or (), strict=bool(completed)):
-            known = RecordIds(*(old or new for old, new in zip(one.wanted.ids, ids, strict=True)))
-            one.wanted = replace(one.wanted, ids=_of_one_kind(known))
+            one.wanted = replace(one.wanted, ids=_of_one_kind(one.wanted.ids.completed(ids)))
 
     async def _from_pubmed(self, lookups: Sequence[Lookup]) -> None:
         """PubMed's records, in one request; before it, one that finds the PMIDs of DOIs."""
@@ -298,3 +293,28 @@ def _is_version(short: str, long: str) -> bool:
     """Whether one DOI is the other with the number of a version: "10.7554/elife.1", "10.7554/elife.1.2"."""
     rest = long.removeprefix(short)
     return rest != long and rest.lstrip("./v").isdecimal() and rest[:1] in "./v"
+
+
+def stub_of(ids: RecordIds) -> Publication:
+    """Enough to recognize a document in a session."""
+    return Publication.of("abstract", NO_ABSTRACT, provider="", source="pubmed", title=NO_TITLE, **ids._asdict())
+
+
+def distinct_records(records: Sequence[Publication]) -> list[Publication]:
+    """Records without those that describe one of the others; of two of one paper, PubMed's stays."""
+
+    def is_one_paper(one: Publication, other: Publication) -> bool:
+        # By a number that both have; without one to tell them apart, by title and year.
+        verdict = compared(ids_of(one), ids_of(other))
+        if verdict or one.source != other.source:
+            return verdict == "same"
+        return tokens(one.title) == tokens(other.title) and one.date[:4] == other.date[:4]
+
+    found: list[Publication] = []
+    for one in records:
+        place = next((n for n, other in enumerate(found) if is_one_paper(one, other)), None)
+        if place is None:
+            found.append(one)
+        elif one.pmid and not found[place].pmid:
+            found[place] = one
+    return found

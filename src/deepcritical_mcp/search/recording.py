@@ -13,7 +13,7 @@ from typing import Any
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.errors import DeepCriticalError
-from deepcritical_mcp.evidence.kept_sessions import KeepsDocument, log_search
+from deepcritical_mcp.evidence.storage.stored_items import KeepsDocument, log_search
 from deepcritical_mcp.models import LoggedQuery, LoggedSearch, SearchResult
 from deepcritical_mcp.search.citing import Listing
 from deepcritical_mcp.search.documents import FoundRecord, FoundText

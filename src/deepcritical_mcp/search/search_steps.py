@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
@@ -24,7 +24,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, Text, merged
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
-from deepcritical_mcp.sources.base import Answer, SearchRequest, Service, Source
+from deepcritical_mcp.sources.base import Answer, SearchRequest, Source
 from deepcritical_mcp.text import counted
 
 if TYPE_CHECKING:
@@ -43,16 +43,6 @@ ONLY_NEW_LOOKAHEAD = 200
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _MIN_TITLE_LENGTH, _MIN_CONTENT_LENGTH = 25, 100
 _NO_ANSWER = Answer((), 0)
-
-
-T = TypeVar("T")
-
-
-async def in_time(service: Service, seconds: float, ask: Callable[[], Awaitable[T]]) -> T:
-    """What `ask` gives; ProviderTimeoutError if that takes more than so many seconds."""
-    with anyio.move_on_after(seconds):
-        return await ask()
-    raise ProviderTimeoutError(service.name, f"{service.title} did not answer in time.")
 
 
 @dataclass(frozen=True)
@@ -141,26 +131,26 @@ async def _ask_all(
     source: Source, request: SearchRequest, start: int, limit: int, *, max_seconds: float, progress: Progress
 ) -> list[Outcome]:
     """Ask every variant concurrently; each gets an answer or an error."""
-    late = ProviderTimeoutError(source.name, f"{source.title} did not answer in time. Try again with fewer variants.")
-    outcomes = [Outcome(query, error=late) for query in request.queries]
-    count, done = len(outcomes), 0
+    outcomes, queries = dict[str, Outcome](), request.queries
 
-    async def ask(index: int, query: str) -> None:
-        nonlocal done
+    async def ask(query: str) -> None:
         try:
-            outcomes[index] = Outcome(query, await source.ask(query, request, offset=start, limit=limit))
+            outcomes[query] = Outcome(query, await source.ask(query, request, offset=start, limit=limit))
         except DeepCriticalError as error:
-            outcomes[index] = Outcome(query, error=error)
-        done += 1
+            outcomes[query] = Outcome(query, error=error)
+        done, count = len(outcomes), len(queries)
         if count > 1:
             await progress(0.05 + 0.35 * done / count, f"{done} of {count} queries answered")
 
     reserved = TO_FETCH_RECORDS if source.two_step else TO_KEEP_RESULTS
     with anyio.move_on_after(seconds_before(reserved, cap=max_seconds)):
         async with anyio.create_task_group() as tasks:
-            for index, query in enumerate(request.queries):
-                tasks.start_soon(ask, index, query)
-    return outcomes
+            for query in queries:
+                tasks.start_soon(ask, query)
+    for query in (one for one in queries if one not in outcomes):
+        late = f"{source.title} did not answer in time. Try again with fewer variants."
+        outcomes[query] = Outcome(query, error=ProviderTimeoutError(source.name, late))
+    return [outcomes[query] for query in queries]
 
 
 def rank(source: Source, outcomes: Sequence[Outcome], *, offset: int, start: int, size: int, limit: int) -> Ranking:
@@ -321,7 +311,6 @@ class Session(ReadingSession, Protocol):
 
     @property
     def session_id(self) -> str: ...
-    @property
     def warnings(self) -> tuple[str, ...]: ...
     async def ids(self) -> list[str]: ...
     async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]: ...

@@ -25,8 +25,8 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
 from deepcritical_mcp.search.documents import PUBMED_OFF
-from deepcritical_mcp.search.search_steps import ReadingSession, in_time
-from deepcritical_mcp.sources.base import Service, Source
+from deepcritical_mcp.search.search_steps import ReadingSession
+from deepcritical_mcp.sources.base import Service, Source, in_time
 from deepcritical_mcp.sources.lookup import RecordLookup, StatusLookup
 from deepcritical_mcp.text import batches, counted
 
@@ -277,7 +277,7 @@ class Witness:
         """What PubMed sends of these, and why it does not send the rest; "" if it answered."""
         found: dict[str, Publication] = {}
         for batch in batches(list(dict.fromkeys(pmids)), RECORDS_AT_A_TIME):
-            again = partial(pubmed.fetch_anew, batch, within=within)
+            again = partial(pubmed.fetch, batch, within=within)
             try:
                 found |= (await in_time(pubmed, seconds_for(TO_READ_STATUS), again)).records
             except ProviderError as error:

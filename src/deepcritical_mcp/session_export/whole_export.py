@@ -18,7 +18,7 @@ from anyio.to_thread import run_sync
 
 from deepcritical_mcp.deadline import TO_RECHECK_EXPORT, seconds_for
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.evidence.kept_sessions import search_log
+from deepcritical_mcp.evidence.storage.stored_items import search_log
 from deepcritical_mcp.export import EXPORT_FILES, NOTES_IN, ExportFormat, with_notes, written_entries
 from deepcritical_mcp.export.reference import LISTED_FIELDS, RECORD_FIELDS
 from deepcritical_mcp.models import LoggedSearch, Publication, publication_id

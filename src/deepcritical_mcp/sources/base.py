@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pkgutil
 import re
 from abc import ABC, abstractmethod
@@ -9,10 +10,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self, TypeVar
 
+import anyio
 from pydantic import model_validator
 
 from deepcritical_mcp.dates import iso_date
-from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.errors import InvalidInputError, ProviderTimeoutError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import (
     MAX_VARIANTS,
@@ -363,13 +365,10 @@ class Source(Service):
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         """At most `limit` results of one variant from `offset` on, under the filters of `request`."""
 
-    async def fetch(self, ids: Sequence[str]) -> Fetched:
-        """The records of `ids`, for a source that answers in two steps; they may have been read earlier today."""
+    async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:
+        """The records of `ids`, for a source that answers in two steps; they may have been read earlier today, if that
+        was `within` the last so many seconds."""
         raise NotImplementedError
-
-    async def fetch_anew(self, ids: Sequence[str], *, within: float = 0.0) -> Fetched:
-        """The records of `ids` as they are now, or were within the last seconds."""
-        return await self.fetch(ids)
 
     def sent(self, variant: str, request: SearchRequest) -> str:
         """What `ask` sends for a variant, as in `Answer.sent`; "" if that depends on who answers."""
@@ -396,7 +395,15 @@ class Source(Service):
         return ""
 
 
+T = TypeVar("T")
 S = TypeVar("S", bound=Service)
+
+
+async def in_time(service: Service, seconds: float, ask: Callable[[], Awaitable[T]]) -> T:
+    """What `ask` gives; ProviderTimeoutError if that takes more than so many seconds."""
+    with anyio.move_on_after(seconds):
+        return await ask()
+    raise ProviderTimeoutError(service.name, f"{service.title} did not answer in time.")
 
 
 def created(kind: type[S], rows: Sequence[SourceRow], settings: Settings, net: Net) -> list[S]:

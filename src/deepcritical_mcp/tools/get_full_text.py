@@ -221,7 +221,7 @@ class _DocumentAnswer:
     def _with_passages(self, head: Document, passages: Sequence[DocumentPassage], *notes: str) -> dict[str, object]:
         """What such an answer has besides what comes next: neither outline nor licence, which the outline tells."""
         own = (split_text_id(self._found.id)[0],)
-        warnings = (*notes, *head.warnings, *self._session.store.warnings_about(own))
+        warnings = (*notes, *head.warnings, *self._session.store.warnings(own))
         return {"form": "passages", "passages": tuple(passages), "licence": "", "warnings": warnings}
 
     async def _best(

@@ -100,7 +100,7 @@ async def page_of(
         items=summaries if len(days) > 1 else tuple(one.model_copy(update={"status_checked": ""}) for one in summaries),
         asked=f"{asked_on(*days).capitalize()}." if days else "",
         next_offset=following if following < len(matching) else -1,
-        warnings=(*no_such_mark(marked, everything), *store.warnings_about(()), *beyond, *never),
+        warnings=(*no_such_mark(marked, everything), *store.warnings(()), *beyond, *never),
         next_step=_next_step(everything, selected, matching, status, witness),
     )
 
@@ -199,9 +199,7 @@ async def get_evidence(
         quotations = [item.model_copy(update={"notes": ()}) for items in answers.values() for item in items]
         lost = [place.id for place in places if place not in answers]
         listed = await _listed(session, quotations, lost, wrong, *problems.values(), *absent, nothing if silent else "")
-        return listed.model_copy(
-            update={"warnings": store.warnings_about({split_text_id(place.id)[0] for place in places})}
-        )
+        return listed.model_copy(update={"warnings": store.warnings({split_text_id(place.id)[0] for place in places})})
     wanted = list(dict.fromkeys(part.id for part in parts))
     found = await store.get(wanted)
     records = await store.publications(wanted)

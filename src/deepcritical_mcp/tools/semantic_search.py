@@ -98,7 +98,7 @@ async def semantic_search(
             sources_searched=get_args(CitationSource) if source == "any" else (source,),
             total_found=total,
             ordered_by="" if relevances == sorted(relevances, reverse=True) else "meaning and words together",
-            warnings=(*problems, *store.warnings),
+            warnings=(*problems, *store.warnings()),
             **more,
         )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionNotFoundError
-from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX, folded_title
+from deepcritical_mcp.evidence.storage.stored_items import ID_PREFIX, folded_title
 from deepcritical_mcp.models import (
     CitationSource,
     ClearResult,

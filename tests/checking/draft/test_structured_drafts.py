@@ -6,7 +6,7 @@ import time
 import pytest
 
 from deepcritical_mcp.checking.draft import read_draft
-from deepcritical_mcp.checking.draft.manager_files import manager_entries
+from deepcritical_mcp.checking.draft.reading import manager_entries
 from deepcritical_mcp.search.references import read_reference
 from deepcritical_mcp.search.references.latex_text import latex_as_markdown
 

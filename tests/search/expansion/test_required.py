@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.search.expansion.conftest import Ask, offline
 from tests.search.expansion.ncbi_stand_in import LIBRARY, Record
@@ -19,6 +22,12 @@ PERSONS_AND_PARTS = (
     Record(11468, ("Prostatectomy", "Prostatectomies"), "E04.950"),
     Record(13211, ("Staphylococcus aureus",), "B03.300.390.800"),
 )
+WORDS = ("gout", "liquorice", "burnout", "febuxostat")
+
+
+def joined(terms: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    pairs = st.tuples(terms, st.sampled_from(("AND", "OR", "NOT")), terms, st.booleans())
+    return pairs.map(lambda one: f"({' '.join(one[:3])})" if one[3] else " ".join(one[:3]))
 
 
 @pytest.mark.parametrize(
@@ -69,9 +78,11 @@ async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: 
         ("gout AND (febuxostat OR smartwatches)", "gout AND (febuxostat OR smartwatches)"),
         ("gout (febuxostat OR smartwatches)", "gout AND (febuxostat OR smartwatches)"),
         ("febuxostat OR smartwatches AND gout", "(febuxostat OR smartwatches) AND gout"),
-        ("gout AND ((liquorice OR febuxostat) AND nurses)", "gout AND (liquorice OR febuxostat) AND nurses"),
+        ("gout AND ((liquorice OR febuxostat) AND burnout)", "gout AND (liquorice OR febuxostat) AND burnout"),
         ("gout AND burnout NOT (liquorice OR febuxostat)", "(gout AND burnout) NOT ((liquorice) OR (febuxostat))"),
         ("gout NOT liquorice AND burnout", "(gout AND burnout) NOT (liquorice)"),
+        ("GOUT OR BURNOUT", "(GOUT OR BURNOUT)"),
+        ("gout AND not burnout AND", 'gout AND ("not burnout"[tiab] OR all[sb])'),
         ("mortality AND effects", "mortality AND effects"),
         ("gout AND (treatment OR management)", "gout AND (treatment OR management)"),
         ("gout AND liquorice AND outcomes", "(gout AND liquorice) AND (outcome[tiab] OR outcomes[tiab] OR all[sb])"),
@@ -88,18 +99,27 @@ async def test_what_is_joined_by_operators_is_required_as_it_is_joined(topic: st
     assert re.sub(r' NOT \("without [^()]+\)', "", direct) == query
 
 
-async def test_each_term_that_is_joined_by_operators_gets_all_its_names(ask: Ask):
-    topic = "(nonagenarians OR pregnant women) AND anaemia of chronic gout AND S. aureus NOT migraine"
-    found = await ask(topic, records=(*LIBRARY, *PERSONS_AND_PARTS), papers={"pregnant ; anemia ; gout ; aureus": 9})
-    (direct, *others) = found.queries
-    assert all(
-        finds(direct.pubmed_query, f"{who} anemia gout staphylococcus aureus")
-        for who in ("nonagenarian", "pregnant woman")
-    )
-    assert not finds(direct.pubmed_query, "pregnant women anemia staphylococcus aureus")
-    assert not finds(direct.pubmed_query, "pregnant women anemia gout staphylococcus aureus migraine")
-    assert "joined as you wrote them" in direct.rationale
-    assert all(" NOT migraine" in one.pubmed_query for one in others)
+@given(st.recursive(st.sampled_from(WORDS), joined, max_leaves=7))
+async def test_joined_terms_find_what_they_say(topic: str):
+    direct, *others = (await offline(topic)).queries
+    query = next((one for one in others if "name all your terms" in one.rationale), direct).pubmed_query
+    for number in range(len(WORDS) + 1):
+        for words in combinations(WORDS, number):
+            assert finds(query, " ; ".join(words)) == finds(topic, " ; ".join(words)), words
+
+
+async def test_each_term_that_is_joined_by_operators_gets_all_its_names_and_three_that_are_sure_are_required(ask: Ask):
+    topic = "anaemia of chronic gout AND (febuxostat OR S. aureus) AND nonagenarians AND mortality NOT migraine"
+    papers = {"anemia ; gout ; aureus": 9, "anemia ; gout ; aureus ; nonagenarian ; mortality": 2}
+    found = await ask(topic, records=(*LIBRARY, *PERSONS_AND_PARTS), papers=papers)
+    direct, specific = (one for one in found.queries if one.strategy != "broader")
+    assert all(finds(direct.pubmed_query, f"anemia gout {other}") for other in ("febuxostat", "staphylococcus aureus"))
+    assert not finds(direct.pubmed_query, "anemia febuxostat nonagenarians mortality")
+    assert not finds(direct.pubmed_query, "anemia gout febuxostat migraine")
+    assert "“nonagenarians”, “mortality”: only to rank by" in direct.rationale
+    assert not finds(specific.pubmed_query, "anemia gout febuxostat mortality")
+    assert finds(specific.pubmed_query, "anemia gout febuxostat mortality nonagenarians")
+    assert all(" NOT (migraine" in one.pubmed_query for one in found.queries)
 
 
 async def test_a_letter_that_is_a_name_stays_one_in_capitals():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from deepcritical_mcp.checking.correction import corrected
+from deepcritical_mcp.checking.reference_meaning import corrected
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.search.references.alignment import title_agreement
+from deepcritical_mcp.search.references.agreement import title_agreement
 from tests.checking.reference_cases import article, checked, graver
 
 TITLE = "Association between frailty and depression"

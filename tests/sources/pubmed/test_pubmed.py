@@ -162,7 +162,7 @@ async def test_a_record_that_pubmed_has_no_more_is_forgotten(http: httpx.AsyncCl
         source = pubmed(played.url, http)
         await source.fetch(["11", "12"])
         played.always["efetch"] = efetch(THREE["12"], "<DeleteCitation><PMID>11</PMID></DeleteCitation>")
-        await source.fetch_anew(["11", "12"])
+        await source.fetch(["11", "12"], within=0.0)
         found = await source.fetch(["11", "12"])
     assert list(found.records) == ["12"]
     assert found.losses == {"11": "PMID 11 was withdrawn from PubMed."}

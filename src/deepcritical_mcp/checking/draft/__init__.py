@@ -1,10 +1,10 @@
 """Drafts as people have them: their references, and the sentences and quotations that cite these.
 
-- draft_parts: what is read of a draft, the blocks that it consists of, and lists of words (draft_words.txt).
-- reading: from a draft's text to its references, sentences and quotations; its running text.
-- manager_files: BibTeX, RIS, PubMed's form, CSL-JSON, JSON and CSV, in files or among text.
+- draft_parts: what is read of a draft, the blocks that it consists of, lists of words (draft_words.txt), and what
+  looks like a reference.
+- reading: from a draft's text to its references, sentences and quotations; its running text; entries of reference
+  managers (BibTeX, RIS, PubMed's form, CSL-JSON, JSON and CSV), in files or among text.
 - markdown_draft: Markdown and pasted pages as blocks.
-- entry_looks: what looks like a reference.
 - reference_lists: where the lists and tables of references are, and their entries.
 - citations: what cites, by number, key, names and year, or identifier.
 """

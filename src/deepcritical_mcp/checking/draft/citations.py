@@ -7,10 +7,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.draft_parts import ListEntry, Mark, draft_words
-from deepcritical_mcp.checking.draft.entry_looks import YEAR
-from deepcritical_mcp.search.references.plain_text import WORD, folded
-from deepcritical_mcp.search.references.stated_ids import stated_ids
+from deepcritical_mcp.checking.draft.draft_parts import YEAR, ListEntry, Mark, draft_words
+from deepcritical_mcp.search.references.plain_text import WORD, folded, stated_ids
 from deepcritical_mcp.text import clean_line
 
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺‚˒’–—−‐‑;", "0123456789-+,,,-----,")

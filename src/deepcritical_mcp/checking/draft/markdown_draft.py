@@ -13,8 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, draft_words
-from deepcritical_mcp.checking.draft.entry_looks import is_surely_entry
+from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, draft_words, is_surely_entry
 from deepcritical_mcp.search.references.plain_text import WORD
 
 _BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)

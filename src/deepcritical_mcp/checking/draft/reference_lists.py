@@ -10,8 +10,10 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.draft_parts import Block, ListEntry, draft_words
-from deepcritical_mcp.checking.draft.entry_looks import (
+from deepcritical_mcp.checking.draft.draft_parts import (
+    Block,
+    ListEntry,
+    draft_words,
     has_date_or_id,
     has_verbs,
     is_bare_id,
@@ -23,7 +25,7 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     starts_like_entry,
     starts_with_names,
 )
-from deepcritical_mcp.search.references.stated_ids import stated_ids
+from deepcritical_mcp.search.references.plain_text import stated_ids
 
 POINTS = "it names a work in a few words, or points at another note: give the whole reference"
 STRAY = "it stands among the references, and does not look like one"

@@ -16,14 +16,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import anyio
-import anyio.to_thread
 import numpy as np
+from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
@@ -144,6 +144,8 @@ class EmbeddingService:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source = source or model_source(settings.embedding_model if settings else "")
+        self.name = self._source.name
+        """Identifies the model. Vectors of models with different names must never be compared."""
         self.calibration = self._source.calibration
         """The thresholds and weights measured with the model; None if there are none (see `UNCALIBRATED`)."""
         self._clock = clock
@@ -153,16 +155,12 @@ class EmbeddingService:
         self._memory = SizedCache[bytes, bytes](MEMORY_LIMIT)
         folder = settings.data_dir if settings else None
         self._file = Cache(folder / CACHE_FILE, max_bytes=CACHE_BYTES, timeout=CACHE_TIMEOUT) if folder else None
-        self._document_workers = anyio.CapacityLimiter(self._source.workers)
-        self._turns = Slots(self._source.workers)
+        self._workers = self._source.workers
+        self._document_threads = anyio.CapacityLimiter(self._workers)
+        self._turns = Slots(self._workers)
         self._queued, self._pace = Counter[str](), 0.0  # characters by caller; seconds for one of them
-        self._query_workers = anyio.CapacityLimiter(QUERY_WORKERS)
+        self._query_threads = anyio.CapacityLimiter(QUERY_WORKERS)
         self._query_turns = Slots(QUERY_WORKERS)
-
-    @property
-    def name(self) -> str:
-        """Identifies the model. Vectors of models with different names must never be compared."""
-        return self._source.name
 
     @property
     def dimension(self) -> int:
@@ -210,7 +208,8 @@ class EmbeddingService:
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if missing and kind == "query":
             async with self._query_turns.slot():
-                found.update(await self._in_thread(missing, kind, self._query_workers))
+                threads = self._query_threads
+                found.update(await run_sync(self._find, missing, kind, limiter=threads, abandon_on_cancel=True))
         elif missing:
             found.update(await self._embed_documents(missing))
         joined = bytearray().join(found[key] for key in keys)
@@ -233,36 +232,30 @@ class EmbeddingService:
             self._queued -= Counter({caller: length})  # drops what reaches zero
 
     async def _embed_in_turn(self, missing: Mapping[bytes, str]) -> dict[bytes, bytes]:
-        workers = self._source.workers
-        turn = TURN if len(missing) <= TURN * SLICE * workers else 1
+        turn = TURN if len(missing) <= TURN * SLICE * self._workers else 1
         order = sorted(missing, key=lambda key: len(missing[key]), reverse=True)
-        size = min(SLICE, -(-len(missing) // workers))
+        size = min(SLICE, -(-len(missing) // self._workers))
         left = batches(order, size)
         found: dict[bytes, bytes] = {}
         failures: list[EmbeddingError] = []
+        in_thread = partial(run_sync, self._find, limiter=self._document_threads, abandon_on_cancel=True)
 
         async def work() -> None:
             try:
                 while some := [*islice(left, turn)]:
                     async with self._turns.slot():
                         for keys in some:
-                            batch = {key: missing[key] for key in keys}
-                            found.update(await self._in_thread(batch, "document", self._document_workers))
+                            found.update(await in_thread({key: missing[key] for key in keys}, "document"))
             except EmbeddingError as error:
                 failures.append(error)
                 tasks.cancel_scope.cancel()
 
         async with anyio.create_task_group() as tasks:
-            for _ in range(min(workers, len(missing))):
+            for _ in range(min(self._workers, len(missing))):
                 tasks.start_soon(work)
         if failures:
             raise failures[0]
         return found
-
-    async def _in_thread(
-        self, texts: Mapping[bytes, str], kind: Kind, limiter: anyio.CapacityLimiter
-    ) -> dict[bytes, bytes]:
-        return await anyio.to_thread.run_sync(self._find, texts, kind, limiter=limiter, abandon_on_cancel=True)
 
     def _find(self, texts: Mapping[bytes, str], kind: Kind) -> dict[bytes, bytes]:
         """The vectors of `texts`, from the cache file or the model; both caches have them afterward."""
@@ -274,7 +267,7 @@ class EmbeddingService:
             model, began = self._loaded(), time.monotonic()
             rows = model.embed([texts[key] for key in missing], kind)
             if kind == "document":
-                spent = (time.monotonic() - began) / sum(len(texts[key]) + 1 for key in missing) / self._source.workers
+                spent = (time.monotonic() - began) / sum(len(texts[key]) + 1 for key in missing) / self._workers
                 self._pace += (spent - self._pace) / 8
             fresh = {key: row.tobytes() for key, row in zip(missing, rows, strict=True)}
             if self._file:

@@ -32,10 +32,10 @@ class Space:
 
     Args:
         session_id: the id of the session.
-        rows: where its rows are written.
         create: of a session in which nothing is kept yet: creates its file, which replaces `rows` at the first write.
 
     Attributes:
+        rows: where its rows are written.
         lock: held by the thread that reads or changes the session, because `rows` may be replaced meanwhile.
     """
 
@@ -47,7 +47,7 @@ class Space:
     ) -> None:
         self.session_id = session_id
         self.lock = threading.RLock()
-        self._rows, self._model = rows, rows.info.model
+        self.rows, self._model = rows, rows.info.model
         self._create = create
         self._table = CollectionIndex(session_id)
         self._seen = 0
@@ -67,34 +67,34 @@ class Space:
     @property
     def info(self) -> KeptSession:
         """The session's metadata."""
-        return self._rows.info
+        return self.rows.info
 
     def read(self) -> list[KeptItem]:
         """Everything stored, unordered."""
         with self.lock:
             self.rest()
-            self._state = self._rows.state()
-            with self._rows.reading():
-                self._rows.refresh()
-                self._seen = self._rows.change
-                items = [row.value for row in self._rows.changed("item")]
-                for row in self._rows.changed("vectors"):
+            self._state = self.rows.state()
+            with self.rows.reading():
+                self.rows.refresh()
+                self._seen = self.rows.change
+                items = [row.value for row in self.rows.changed("item")]
+                for row in self.rows.changed("vectors"):
                     self._table.put(row.key, _vectors(row.value))
             return self._known(map(unpacked, items))
 
     def news(self) -> list[KeptItem]:
         """What other processes have written since the last call, unordered."""
         with self.lock:
-            if (state := self._rows.state()) == self._state:
+            if (state := self.rows.state()) == self._state:
                 return []
-            with self._rows.reading():
-                self._rows.refresh()
+            with self.rows.reading():
+                self.rows.refresh()
                 self._check_model()
-                rows = list(self._rows.changed("item", since=self._seen))
-                vectors = self._rows.values("vectors", [row.key for row in rows])
+                rows = list(self.rows.changed("item", since=self._seen))
+                vectors = self.rows.values("vectors", [row.key for row in rows])
                 for row in rows:
                     self._table.put(row.key, _vectors(vectors.get(row.key, b"")))
-                self._state, self._seen = state, self._rows.change
+                self._state, self._seen = state, self.rows.change
             return self._known(unpacked(row.value) for row in rows)
 
     def write(self, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:
@@ -107,8 +107,8 @@ class Space:
             for id in fewer:
                 self._table.put(id, (), firsts[id])
             self._keep_vectors(fewer)
-            self._rows.put("item", [(item.id, packed(item)) for item in items], change)
-            self._rows.delete("derived", [item.id for item in items])
+            self.rows.put("item", [(item.id, packed(item)) for item in items], change)
+            self.rows.delete("derived", [item.id for item in items])
             more = [id for id in firsts if len(vectors.get(id, ()))]
             for id in more:
                 self._table.put(id, vectors[id], firsts[id])
@@ -119,14 +119,14 @@ class Space:
         with self._changing():
             gone = list(ids)
             for kind in ("vectors", "derived", "item"):
-                self._rows.delete(kind, gone)
+                self.rows.delete(kind, gone)
             for id in gone:
                 self._table.put(id, ())
 
     @contextlib.contextmanager
     def turn(self) -> Generator[None]:
         """Held while the session is read and the resulting change is written: no other process writes meanwhile."""
-        with self._rows.waiting(), self.lock, contextlib.nullcontext() if self._create else self._rows.writing():
+        with self.rows.waiting(), self.lock, contextlib.nullcontext() if self._create else self.rows.writing():
             yield
 
     def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
@@ -139,38 +139,25 @@ class Space:
 
     def derived(self) -> dict[str, bytes]:
         """What `keep_derived` stored of items that have not been written since, by id."""
-        return {row.key: row.value for row in self._rows.changed("derived")}
+        return {row.key: row.value for row in self.rows.changed("derived")}
 
     def keep_derived(self, rows: Mapping[str, bytes]) -> None:
         """Keep what was derived from stored items, by id; it may be lost at any time."""
-        self._rows.keep_derived(rows, self._seen)
+        self.rows.keep_derived(rows, self._seen)
 
     def keep_documents(self, contents: Mapping[str, str]) -> None:
         """Keep texts that are no evidence, by name, in place of earlier ones; "" deletes one."""
         with self.lock:
             self._begin()
             if kept := [(name, text.encode("utf-8", "surrogatepass")) for name, text in contents.items() if text]:
-                self._rows.put("document", kept)
+                self.rows.put("document", kept)
             if gone := [name for name, text in contents.items() if not text]:
-                self._rows.delete("document", gone)
+                self.rows.delete("document", gone)
 
     def documents(self, names: Sequence[str]) -> dict[str, str]:
         """The texts that any process has kept under these names, in their order."""
-        found = self._rows.values("document", names)
+        found = self.rows.values("document", names)
         return {name: found[name].decode("utf-8", "surrogatepass") for name in names if name in found}
-
-    def document_names(self, prefix: str) -> list[str]:
-        """The names that begin with `prefix` under which any process has kept a text, in order."""
-        return self._rows.keys("document", prefix)
-
-    def record(self, **changes: float) -> None:
-        """Record when the session was `used` (Unix seconds), and how many `items` and `searches` it has, for
-        `Backend.sessions`."""
-        self._rows.record(**changes)
-
-    def set_title(self, title: str, *, replacing: bool) -> None:
-        """Record a title; if not `replacing`, only if the session has none. `info` has it then."""
-        self._rows.set_title(title, replacing=replacing)
 
     def rest(self) -> None:
         """Release memory until it is used again; no other call may use the space meanwhile."""
@@ -179,22 +166,22 @@ class Space:
     def close(self) -> None:
         """Stop using the session; one in memory is gone."""
         self.rest()
-        self._rows.close()
+        self.rows.close()
 
     def _begin(self) -> None:
         if self._create is not None:  # who reads in another thread may still read the empty session
-            self._rows, self._create = self._create(self.info), None
-            self._state = self._rows.state()
+            self.rows, self._create = self._create(self.info), None
+            self._state = self.rows.state()
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[int]:
         """A transaction, with the number of its change. If it fails, `read` must be called again."""
-        with self._rows.waiting(), self.lock:
+        with self.rows.waiting(), self.lock:
             self._begin()
-            with self._rows.writing():
+            with self.rows.writing():
                 self._check_model()
-                self._rows.change += 1
-                yield (change := self._rows.change)
+                self.rows.change += 1
+                yield (change := self.rows.change)
             if change == self._seen + 1:  # otherwise another process has written, and `news` will say what
                 self._seen = change
 
@@ -214,8 +201,8 @@ class Space:
         """Store the vectors of items as the table has them."""
         kept = {id: self._table.get(id) for id in ids}
         written = ((id, some) for id, some in kept.items() if some is not None)
-        self._rows.put("vectors", [(id, len(some).to_bytes(4) + some.astype("<f4").tobytes()) for id, some in written])
-        self._rows.delete("vectors", [id for id, some in kept.items() if some is None])
+        self.rows.put("vectors", [(id, len(some).to_bytes(4) + some.astype("<f4").tobytes()) for id, some in written])
+        self.rows.delete("vectors", [id for id, some in kept.items() if some is None])
 
 
 _NONE = np.zeros((0, 0), np.float32)

@@ -18,6 +18,7 @@ import zlib
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, cast
 
@@ -404,10 +405,6 @@ def _translated(error: sqlite3.Error, action: str) -> Exception:
     return EvidenceStoreError(f"The evidence store could not {action}: {reason}")
 
 
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "replace")  # what is damaged does not fit its checksum
-
-
 def _connected(address: str, patience: float | None = None) -> sqlite3.Connection:
     connection = sqlite3.connect(
         address,
@@ -416,7 +413,8 @@ def _connected(address: str, patience: float | None = None) -> sqlite3.Connectio
         check_same_thread=False,
         uri=address.startswith("file:"),
     )
-    connection.text_factory = _text
+    # What is damaged does not fit its checksum.
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     try:
         connection.executescript(_PRAGMAS)
     except BaseException:

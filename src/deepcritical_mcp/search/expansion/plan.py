@@ -13,7 +13,7 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, telling_words, text_words
 from deepcritical_mcp.search.expansion.filters import age_left_out, question_of
 from deepcritical_mcp.search.expansion.parts import EXAMPLES, JOINING, Part, parts_of
-from deepcritical_mcp.search.expansion.phrases import singular
+from deepcritical_mcp.search.expansion.phrases import singular, stems
 from deepcritical_mcp.search.expansion.roles import NAMED, NONE, SURE, WEAK, is_common
 from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
@@ -121,9 +121,12 @@ def select(parts: Sequence[Part]) -> Selection:
     return Selection(required, tuple(one for one in parts if one not in required), surplus)
 
 
-def _asked_for(topic: Topic, parts: Sequence[Part], *, is_looked_up: bool) -> Selection:
-    """What the user joined by AND and OR: of the parts of each term, those that papers have to name. Beside two others,
-    what says nothing of the subject only ranks ("outcomes", "prevention or management")."""
+def _asked_for(
+    topic: Topic, parts: Sequence[Part], optional: Sequence[Part], *, is_looked_up: bool
+) -> tuple[Selection, list[Part]]:
+    """What the user joined by AND and OR: the parts of each term, with those that papers have to name; of the terms,
+    the three that papers are surest to name, or two if no more are sure; and all terms. What is `optional` only ranks.
+    """
     required: list[Part] = []
     ranking: list[Part] = []
     place = 0
@@ -131,17 +134,28 @@ def _asked_for(topic: Topic, parts: Sequence[Part], *, is_looked_up: bool) -> Se
         asked: list[Part] = []
         for term in terms:
             said = [one for one in parts if one.label == str(place)]
-            named = [one for one in said if one.role not in ONLY_RANKING]
-            every = tuple([one for one in named if one.role != "modifier" or _is_rare(one)] or said)
+            named = [one for one in said if one.role not in ONLY_RANKING and (one.role != "modifier" or _is_rare(one))]
+            if not any(one.evidence >= NAMED or one.role == "person" for one in named):
+                is_whole = stems(term) <= stems(" ".join(one.text for one in said))
+                named = said if is_whole else []  # "breast reduction" as a phrase, not only "breast"
+            every = tuple(named)
             whole = Part(term, "subject" if every else "kind", is_looked_up=is_looked_up, every=every)
             asked.append(every[0] if len(every) == 1 else whole)
             ranking += [one for one in said if one not in every]
             place += 1
         either = replace(asked[0], text=" or ".join(one.text for one in asked), either=tuple(asked), concept=None)
         required.append(either if asked[1:] else asked[0])
-    telling = [one for one in required if any(part.role not in ("kind", "head") for part in one.inner)]
-    vague = [one for one in required if one not in telling] if telling[1:] else []
-    return Selection(tuple(one for one in required if one not in vague), (*ranking, *vague))
+    firm = [one for one in required if not {*one.inner} <= {*optional}]
+    sure = [one for one in firm if one.evidence >= NAMED]
+    # What stands before a sure one is meant, too: "CPAP AND adherence AND sleep apnea".
+    before = firm[: firm.index(sure[-1])] if sure else []
+    others = [one for one in before if one not in sure and one.role == "aspect"][: max(0, _MOST - len(sure))]
+    if len(sure) + len(others) < 2:
+        others = sorted((one for one in firm if one not in sure), key=lambda one: (one.role == "person", -one.evidence))
+        others = others[: 2 - len(sure)]
+    sure = [*sorted(sure, key=lambda one: -one.evidence)[:_MOST], *others]
+    kept = tuple(one for one in required if one in sure) or tuple(required)
+    return Selection(kept, (*ranking, *(one for one in required if one not in kept))), required
 
 
 def _worth(pair: tuple[Part, Part]) -> float:
@@ -171,6 +185,8 @@ def _is_named(part: Part) -> bool:
 
 
 _MAX_RANKING = 10
+_MOST = 3
+"""Terms of a query that every paper must name; what is said beside them only ranks."""
 _CLINICAL = ("C", "F03")
 _OF_ANIMALS = re.compile("animals?(?: (?:models?|research|studies|trials))?", re.IGNORECASE)
 _ANIMALS = "animals[mh] NOT humans[mh]"
@@ -218,10 +234,14 @@ class Plan:
         # No paper has to say in the user's words what is not there ("asthma without steroids", "not due to cancer").
         negations = [one for one in self.parts if one.is_negation and one.concept is None]
         optional = negations if len(negations) < len(self.parts) else []
-        kept = [one for one in self.parts if one not in optional]
-        chosen = _asked_for(topic, kept, is_looked_up=is_looked_up) if topic.operands else select(kept)
-        self.required, self.ranking, self.surplus = chosen.required, (*chosen.ranking, *optional), chosen.surplus
-        self.blocks = {one: one.block() for one in self.required}
+        self.joined: list[Part] = []
+        if topic.operands:
+            chosen, self.joined = _asked_for(topic, self.parts, optional, is_looked_up=is_looked_up)
+        else:
+            chosen = select([one for one in self.parts if one not in optional])
+            chosen = replace(chosen, ranking=(*chosen.ranking, *optional))
+        self.required, self.ranking, self.surplus = chosen.required, chosen.ranking, chosen.surplus
+        self.blocks = {one: one.block() for one in (*self.required, *self.joined)}
         self.shortened: list[Part] = []
         for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):
             if len(self.query(self.required)) > QUERY_LIMIT - 600 and one.concept and one.concept.block.is_long:

@@ -115,7 +115,7 @@ def direct_query(plan: Plan) -> ExpandedQuery:
         _origin(asked)
         if asked.syntax
         else f"Papers on {_listed(one.said for one in plan.demanded) or _listed([asked.text])}.",
-        "Your terms with their other names, joined as you wrote them." if topic.operands else "",
+        "Your terms with their other names." if topic.operands else "",
         f"And one of {_listed(one.said for one in plan.one_of)}." if plan.one_of[1:] else "",
         *(f"“{one.said}” as a phrase, or as papers word it." for one in plan.required if one.is_negation),
         f"{_listed(ranking)}: only to rank by, no paper has to say so." if ranking and plan.rank_terms else "",
@@ -278,6 +278,10 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
                 block = pubmed_syntax.any_of(text_words(meaning.long_form))
                 found = f"Only “{one.text}” as {meaning.long_form} ({meaning.share:.0%} of the papers that define it)."
                 yield Proposal("specific", f"{subject} {meaning.long_form}", f"{core} AND {block}", found)
+    if {*plan.joined} - {*plan.required}:
+        yield Proposal(
+            "specific", subject, plan.ranked(plan.query(plan.joined)), "Only papers that name all your terms."
+        )
     is_said = any(
         one.role in ("person", "group") or any(role_of_word(word) == "person" for word in one.said.split())
         for one in plan.required

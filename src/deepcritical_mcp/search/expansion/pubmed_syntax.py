@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from deepcritical_mcp.search.expansion.word_lists import word_list
+from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
 # Maximum characters of a query built here from words; queries in PubMed's syntax are not shortened.
 MAX_QUERY_LENGTH = 1_000
@@ -51,7 +52,8 @@ def uses_pubmed_syntax(text: str) -> bool:
     if any(map(is_field_tag, re.findall(r"\[([^\[\]]*)\]", text))) or re.search(r"\b\w{3,}\*(?!\w)", text):
         return True
     has_operator = re.search(r"[\w\")]\s+(AND|OR|NOT)\s+[\w\"(]", text) is not None
-    return has_operator and any(letter.islower() for letter in re.sub(r"\b(AND|OR|NOT)\b", "", text))
+    rest = re.sub(r"\b(AND|OR|NOT)\b", "", text)  # "EFFECT OF METFORMIN AND INSULIN" has no operator
+    return has_operator and (any(map(str.islower, rest)) or QUERY_FUNCTION_WORDS.isdisjoint(rest.lower().split()))
 
 
 def repair(text: str) -> str:

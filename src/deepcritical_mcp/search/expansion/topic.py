@@ -169,6 +169,9 @@ def _unhyphenated(text: str) -> list[str]:
     return text.casefold().replace('"', "").replace("-", " ").split()
 
 
+_DANGLING = re.compile(r"^(?:(?:AND|OR) )+|(?: (?:AND|OR|NOT))+[^\w()]*$")
+
+
 def read_topic(topic: str) -> Topic:
     """Read a topic in words or in PubMed's syntax.
 
@@ -176,7 +179,7 @@ def read_topic(topic: str) -> Topic:
         InvalidInputError: it is blank, longer than `QUERY_LIMIT` characters, has no word to search for, or is a
             strategy for another database, which PubMed would misread.
     """
-    text = clean_line(topic)
+    text = _DANGLING.sub("", clean_line(topic))
     if not text:
         raise InvalidInputError('The topic is blank. Name what to search for, e.g. "metformin alzheimer".')
     if len(text) > QUERY_LIMIT:

@@ -7,8 +7,7 @@ table of what is a difference. `read_reference` takes a reference in any style, 
 
 from __future__ import annotations
 
-from deepcritical_mcp.search.references.agreement import Agreement
-from deepcritical_mcp.search.references.alignment import compare, title_agreement
+from deepcritical_mcp.search.references.agreement import Agreement, compare, title_agreement
 from deepcritical_mcp.search.references.title_places import are_similar
 from deepcritical_mcp.search.references.written import WrittenReference, read_reference
 

@@ -1,4 +1,5 @@
-"""How a record agrees with a written reference, field by field, and the one table of what is a difference.
+"""A record laid along a written reference: where each of its fields stands, how it agrees, and what no field explains;
+and the one table of what is a difference.
 
 | field   | none                                             | minor                        | a difference         |
 |---------|--------------------------------------------------|------------------------------|----------------------|
@@ -14,18 +15,57 @@
 | pages   | abbreviated, with letters, the first one only,   | last page, those of the PDF  | another first page   |
 |         | one of the ranges that the record has            |                              |                      |
 
-A field that is absent is no field that differs.
+A field that is absent is no field that differs. Every regular expression here is linear in the length of the text.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from deepcritical_mcp.evidence.titles import identifies, is_generic, is_translation, tokens
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
-from deepcritical_mcp.search.references.number_places import YEAR, Role, number_in, numbers_of, written_numbers
-from deepcritical_mcp.search.references.plain_text import Span
+from deepcritical_mcp.search.references.journal_places import (
+    JournalPlace,
+    find_journal,
+    other_journal,
+)
+from deepcritical_mcp.search.references.number_places import (
+    JOINING,
+    NOT_OF_THE_PLACE,
+    ROLES,
+    YEAR,
+    NumberPlaces,
+    PlaceNumbers,
+    Role,
+    find_numbers,
+    number_in,
+    numbers_of,
+    written_numbers,
+    years_only,
+)
+from deepcritical_mcp.search.references.people_places import (
+    ET_AL,
+    PeopleAgreement,
+    compare_people,
+    has_author,
+    people_before,
+)
+from deepcritical_mcp.search.references.plain_text import WORD, Span, blanked, listed_words, without
+from deepcritical_mcp.search.references.title_places import (
+    LEAST_WORDS,
+    ORDER,
+    TitleAgreement,
+    content_left,
+    end_of_longer_title,
+    find_title,
+    start_of_longer_title,
+    title_span,
+    titles_agree,
+)
+from deepcritical_mcp.search.references.written import WrittenReference
 
 StatedField = Literal["title", "authors", "year", "journal", "volume", "issue", "pages"]
 FieldVerdict = Literal["agrees", "minor", "differs", "absent"]
@@ -182,3 +222,193 @@ def is_minor_title(written: str, true: str) -> bool:
     words, whole = tokens(written.rstrip(" .…")), tokens(true)
     is_cut = written.rstrip().endswith(("…", "...")) or len(written) >= 60
     return is_translation(written, true) or (is_cut and 0 < len(words) < len(whole) and whole[: len(words)] == words)
+
+
+_FAMILY = r"[^\W\d_a-zß-öø-ÿ][\w'’‐-]{1,40}"
+_NAMED = re.compile(
+    rf"{_FAMILY} [A-Z]{{1,3}}[,.]|{_FAMILY}, [A-Z]\.|\b[A-Z]\. {_FAMILY}|"
+    rf"{_FAMILY} (?:et al\b|(?:and|und|y|et|&) {_FAMILY}, )"
+)
+_OTHER_PLACE = re.compile(r"\b\d{1,4}(?:(\s?\([^()]{1,15}\))[:,]?|[:,])\s?[A-Za-z]?\d")
+_IN_BRACKETS = re.compile(r"\([^()]{0,200}\)")
+_BEFORE_TITLE = re.compile(rf"\A[\W_]*(?:{YEAR.pattern}[a-z]?)?[\W_]*")
+
+
+def journals_of(record: Publication) -> list[str]:
+    """The names of a record's journal."""
+    names = (record.journal, record.journal_abbreviation, record.medline_abbreviation, record.book_title)
+    return [name for name in (*names, record.publisher if record.form == "preprint" else "") if name]
+
+
+def compare(reference: WrittenReference, record: Publication) -> Agreement:
+    """Lay a record along a reference."""
+    return _Alignment(reference, record).agreement()
+
+
+def title_agreement(written: str, record: Publication) -> TitleAgreement:
+    """Whether a title, as a caller wrote it, is the record's; the beginning of one may end in "…"."""
+    if written.rstrip().endswith(("…", "...")):
+        return "agrees" if is_minor_title(written, record.title) else "differs"
+    titles = (record.title, record.vernacular_title)
+    found: list[TitleAgreement] = [titles_agree(written, name) for name in titles if name]
+    return min(found, key=lambda one: ORDER[one]) if found else "differs"
+
+
+class _Alignment:
+    """Where the fields of one record stand in one reference that is no entry.
+
+    The title is found first, because its words are the most; then the journal, the numbers of the place, and the names
+    around them, each among what the fields before it do not explain.
+    """
+
+    _journal: JournalPlace | None = None
+
+    def __init__(self, reference: WrittenReference, record: Publication) -> None:
+        self._record, self._written = record, reference.text
+        years = " ".join(map(str, years_of(record)))
+        self._place: PlaceNumbers = {role: years if role == "year" else getattr(record, role) for role in ROLES}
+        self._entry = reference.says if reference.entry else None
+        self._found = find_title(self._written, reference.words, (record.title, record.vernacular_title))
+        self._title: Span | None = self._found[:2] if self._found else None
+        names = {one.family.lower() for one in record.authors}
+        self._text = years_only(self._written, self._title[0] if self._title else 0, names)
+        self._numbers = self._find_numbers()
+        self._journal = find_journal(self._text, self._title, journals_of(record), self._numbers.first)
+        self._bare = blanked(self._text, [self._journal[:2]] if self._journal else [])
+        guess = title_span(self._text) if self._title is None else None
+        least = LEAST_WORDS if self._journal or self._numbers.first >= 0 else 1  # beside a number alone, any word
+        if guess and len(self._strange(self._bare[slice(*guess)], is_title=least == 1)) >= least:
+            self._title = guess
+        self._numbers = self._find_numbers()
+        self._people = self._find_people()
+        self._journal_field = self._compare_journal()
+        self._title = self._title if self._found else self._other_title()
+        self._numbers = self._find_numbers()
+
+    def _find_numbers(self) -> NumberPlaces:
+        known = [span for span in (self._title, self._journal and self._journal[:2]) if span]
+        return find_numbers(self._text, known, self._place, self._title[0] if self._title else 0)
+
+    def agreement(self) -> Agreement:
+        """How the record agrees."""
+        record, people, journal = self._record, self._people, self._journal_field
+        is_theirs, is_other = people.verdict in ("agrees", "minor"), journal.verdict == "differs"
+        found = (self._compare_title(), self._compare_people(), *self._compare_numbers(), journal)
+        left_over, fields = tuple(self._left_over(found)), {one.field: one for one in found}
+        is_preprint = record.form != "preprint" and is_theirs and is_other and is_preprint_server(journal.written)
+        if is_preprint:
+            fields |= {name: fields[name]._replace(verdict="absent") for name in ROLES}
+            fields["journal"] = journal._replace(verdict="minor")
+        ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
+        return Agreement(
+            tuple(fields.values()),
+            by_others=people.by_others,
+            is_preprint=is_preprint,
+            names_left_out=people.named if people.named > 1 and is_theirs else 0,
+            unread=tuple(self._unread()),
+            further=_further_work(self._text[max(ends) :], numbers_of(" ".join(self._place.values()))),
+            left_over=left_over,
+        )
+
+    def _compare_people(self) -> FieldAgreement:
+        people, authors = self._people, self._record.authors
+        is_short = self._entry is not None and people.verdict == "agrees" and people.named > 0
+        true = people.true or ", ".join(author.short for author in authors[: None if is_short else 3])
+        written, span = people.written or self._text[slice(*people.span)], people.span
+        verdict = "minor" if is_short else people.verdict
+        return FieldAgreement("authors", verdict, written, true, None if verdict == "absent" else span)
+
+    def _left_over(self, fields: Iterable[FieldAgreement]) -> Iterator[str]:
+        """Words before, between and among the fields that none of them explains."""
+        spans = [self._people.span, *(one.span for one in fields if one.span)]
+        spans += [(one.start, one.end) for one in self._numbers.by_role.values()]
+        stop = max(end for _, end in spans)
+        yield from self._strange(blanked(self._text[:stop], spans), is_title=True)
+
+    def _strange(self, text: str, *, is_title: bool = False) -> list[str]:
+        """Words of content that the record's names and journals, or its title as well, do not have."""
+        record = self._record
+        names = " ".join((*map(str, record.authors), *journals_of(record), record.title * is_title))
+        return [one for one in content_left(text, {*tokens(names), *JOINING}) if one.isalpha() and len(one) > 1]
+
+    def _next(self, at: int, default: int) -> int:
+        """Where journal or numbers begin behind a place."""
+        starts = (self._journal.start if self._journal else -1, self._numbers.first)
+        return min((one for one in starts if one >= at), default=default)
+
+    def _find_people(self) -> PeopleAgreement:
+        """Those before the title, else with "et al." right behind it; without a title, those before the journal."""
+        text, authors, found = self._text, self._record.authors, PeopleAgreement("absent")
+        head = people_before(text[: self._title[0] if self._title else self._next(0, len(text))])
+        start = max(text.find(head), 0)
+        if head and (self._title or self._journal or self._numbers.first >= 0 or has_author(head, authors)):
+            found = compare_people(self._bare, start, start + len(head), authors)
+        low = self._title[1] if self._title else len(text)
+        if found.verdict == "absent" and (others := ET_AL.search(text, low, self._next(low, len(text)))):
+            found = compare_people(self._bare, low, others.end(), authors)
+        return found
+
+    def _other_title(self) -> Span | None:
+        """What looks like a title, or what stands between names and journal, or numbers, however short."""
+        low, journal = self._people.span[1], self._journal_field.span
+        start, end = self._title or (low, self._next(low, 0))
+        end = journal[0] if journal and max(start, low) < journal[0] < end else end
+        start = min(max(start, low), end)
+        part = self._text[start:end].rstrip(" ,;*_’”\"'")
+        is_one = self._title or (self._people.verdict != "absent" and self._strange(_IN_BRACKETS.sub(" ", part)))
+        end = start + len(part)
+        return (end - len(_BEFORE_TITLE.sub("", part)), end) if is_one else None
+
+    def _compare_title(self) -> FieldAgreement:
+        record, text, journal, people = self._record, self._written, self._journal_field.span, self._people
+        verdict: FieldVerdict
+        if self._entry and (told := self._entry.title):
+            return FieldAgreement("title", title_agreement(told, record), told, record.title, self._title)
+        if self._title is None:
+            return FieldAgreement("title", "absent", "", record.title)
+        if self._found is None:
+            written = text[slice(*self._title)].strip(" .,;")
+            words = self._strange(_IN_BRACKETS.sub(" ", written))
+            verdict = "minor" if len(words) < LEAST_WORDS and {*words} <= {*tokens(record.title)} else "differs"
+            return FieldAgreement("title", verdict, written, record.title, self._title)
+        start, end = self._found[:2]
+        following = (journal[0] if journal else -1, self._numbers.first, people.span[0] if people.span[1] else -1)
+        stop = min((at for at in following if at >= end), default=len(text))
+        span = start_of_longer_title(text, self._found, record), end_of_longer_title(text, self._found, stop, record)
+        verdict = self._found.agreement if span == (start, end) else "differs"
+        return FieldAgreement("title", verdict, text[slice(*span)], self._found.true, span)
+
+    def _compare_journal(self) -> FieldAgreement:
+        record, text, journal = self._record, self._text, self._journal
+        true = next(iter(journals_of(record)), "")
+        low, first = max(self._title[1] if self._title else 0, self._people.span[1]), self._numbers.first
+        span = journal[2:] if journal else other_journal(text, low, first, record.authors) if true else None
+        verdict: FieldVerdict = "absent" if not span else "agrees" if journal and journal[:2] == span else "differs"
+        return FieldAgreement("journal", verdict, text[slice(*span)] if span else "", true, span)
+
+    def _compare_numbers(self) -> Iterator[FieldAgreement]:
+        for role in ROLES:
+            one, true = self._numbers.by_role.get(role), own_number(role, self._record)
+            span = (one.start, one.start + 4 if role == "year" else one.end) if one else None
+            written = self._text[slice(*span)] if span else ""
+            yield FieldAgreement(role, number_agrees(role, written, self._record), written, true, span)
+
+    def _unread(self) -> Iterator[str]:
+        """Of volume and pages, what may stand in numbers behind the title that were not read."""
+        start = self._found.end if self._found else len(self._text)
+        behind = numbers_of(without(NOT_OF_THE_PLACE, self._text[start:]))
+        known = numbers_of(" ".join((*self._place.values(), *(one.text for one in self._numbers.by_role.values()))))
+        roles = ROLES[1::2] if not behind <= known else ()
+        yield from (role for role in roles if self._place[role] and role not in self._numbers.by_role)
+
+
+def _further_work(behind: str, own: frozenset[str]) -> str:
+    """A work in what stands behind everything that a record explains: a place other than its `own` numbers, or names
+    with words of a title or a year; "" if there is none."""
+    is_remark = not listed_words("of the work").isdisjoint(word.lower() for word in WORD.findall(behind))
+    if is_remark or (numbers_of(behind) <= own and not _NAMED.search(behind)):
+        return ""
+    left = [word for word in content_left(behind, ()) if f" {word}" in behind and word.isalpha()]
+    is_told = len(left) >= LEAST_WORDS or (bool(left) and YEAR.search(behind) is not None)
+    is_place = (place := _OTHER_PLACE.search(behind)) and (place[1] or YEAR.search(behind))
+    return behind.strip(" .,;)/–|[") if is_place or (is_told and _NAMED.search(behind)) else ""

@@ -28,8 +28,7 @@ from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
 from deepcritical_mcp.search.references.journal_places import sentences_back
 from deepcritical_mcp.search.references.number_places import JOINING, YEAR, find_numbers, years_only
 from deepcritical_mcp.search.references.people_places import LISTED, first_name_in, people_before
-from deepcritical_mcp.search.references.plain_text import without_latex
-from deepcritical_mcp.search.references.stated_ids import stated_ids
+from deepcritical_mcp.search.references.plain_text import stated_ids, without_latex
 from deepcritical_mcp.search.references.title_places import LEAST_WORDS, Word, title_span, words_of
 from deepcritical_mcp.text import clean_line, clean_text, normalized
 
@@ -123,7 +122,7 @@ def read_reference(written: str) -> WrittenReference:
     raw = clean_text(written)
     if entry := read_entry(raw):
         _, ids, stated = _without_ids(clean_line(raw[:MAX_REFERENCE]))
-        known = RecordIds(*(one or other for one, other in zip(entry.ids, ids, strict=True)))
+        known = entry.ids.completed(ids)
         return WrittenReference(_MARKUP.sub("", entry.says.line), known, entry.says, stated, entry)
     line = clean_line(raw[: MAX_REFERENCE + 1])
     line = line if len(line) <= MAX_REFERENCE else line[:MAX_REFERENCE].rpartition(" ")[0]
@@ -138,7 +137,7 @@ def _without_ids(text: str) -> tuple[str, RecordIds, tuple[str, ...]]:
     if any(any(one.ids) for one in stated if one.kind != "arxiv"):
         stated = [one for one in stated if one.kind != "arxiv"]  # an article may have both, and its own numbers count
     for one in stated:
-        found = RecordIds(*(old or new for old, new in zip(found, one.ids, strict=True)))
+        found = found.completed(one.ids)
     keys = tuple(one.key for one in stated if any(one.ids))
     for one in reversed(stated):
         text = f"{text[: one.start]} {text[one.end :]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -10,15 +11,18 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.json_fields import text_of
 from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source, SourceCheck
-from deepcritical_mcp.sources.europepmc.client import MAX_PAGE, TITLE, EuropePMCService
-from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
-from deepcritical_mcp.sources.europepmc.record import (
+from deepcritical_mcp.sources.europepmc.client import (
+    MAX_PAGE,
     PREPRINTS,
     PROVIDER,
+    TITLE,
     EuropePMCRecord,
+    EuropePMCService,
     europe_pmc_page,
     identifier_terms,
+    read_record,
 )
+from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.text import counted
 
 WHOLE_RECORDS = 300
@@ -49,10 +53,10 @@ class Preprints(EuropePMCService, Source):
         while cursor and done < min(total, end):
             if done < offset:
                 size = min(MAX_PAGE, offset - done)
-                page = await self.rows(_any, term, page_size=size, cursor=cursor, result_type="idlist")
+                page = await self.search(term, _any, page_size=size, cursor=cursor, result_type="idlist")
             else:
                 size = min(MAX_PAGE, end - done)
-                page = await self.search(term, page_size=size, cursor=cursor, result_type=kind)
+                page = await self.search(term, read_record, page_size=size, cursor=cursor, result_type=kind)
                 found += page.records
                 skipped += page.skipped
             done += len(page.records) + page.skipped
@@ -78,10 +82,10 @@ class Preprints(EuropePMCService, Source):
         assert isinstance(request, PreprintRequest)
         return request.term(variant)
 
-    async def fetch(self, ids: Sequence[str]) -> Fetched:
+    async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:
         wanted = [RecordIds(**{"preprint_number" if id.startswith(PREPRINTS) else "doi": id}) for id in ids]
         query = f"({' OR '.join(term for one in wanted for term in identifier_terms(one))}) AND SRC:{PREPRINTS}"
-        page = await self.search(query, page_size=min(MAX_PAGE, 3 * len(ids)))
+        page = await self.search(query, read_record, page_size=min(MAX_PAGE, 3 * len(ids)))
         found: dict[str, Publication] = {}
         # Of several versions with one DOI the newest.
         for record in sorted(page.records, key=lambda one: one.publication.date):
@@ -98,7 +102,7 @@ class Preprints(EuropePMCService, Source):
 
     def checks(self) -> Sequence[SourceCheck]:
         query = f"SRC:{PREPRINTS}"
-        ask = partial(self.rows, _any, query, page_size=1, result_type="idlist")
+        ask = partial(self.search, query, _any, page_size=1, result_type="idlist")
         return (SourceCheck.answering(f"{TITLE} preprints", ask),)
 
 

@@ -14,17 +14,16 @@ from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.sources.base import SourceCheck
 from deepcritical_mcp.sources.europepmc.client import (
     MAX_PAGE,
-    TITLE,
-    EuropePMCService,
-    NoOpenTextError,
-)
-from deepcritical_mcp.sources.europepmc.record import (
     PREPRINTS,
     PROVIDER,
+    TITLE,
     EuropePMCRecord,
+    EuropePMCService,
+    NoOpenTextError,
     articles_first,
     europe_pmc_page,
     identifier_terms,
+    read_record,
 )
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, articles_in
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup, RecordLookup
@@ -44,7 +43,7 @@ class EuropePMCRecords(EuropePMCService, RecordLookup):
         terms = list(dict.fromkeys(term for ids in wanted for term in identifier_terms(ids)))
         if not terms:
             return [""] * len(wanted)
-        page = await self.search(" OR ".join(terms), page_size=min(MAX_PAGE, _MOST_OF_ONE * len(terms)))
+        page = await self.search(" OR ".join(terms), read_record, page_size=min(MAX_PAGE, _MOST_OF_ONE * len(terms)))
         found = sorted(page.records, key=articles_first)
 
         def best(ids: RecordIds) -> Publication | str:
@@ -101,12 +100,12 @@ class EuropePMC(EuropePMCService, FullTextSource):
     async def _find(self, wanted: Wanted) -> list[EuropePMCRecord]:
         """The records that have one of the identifiers: those of articles before those of preprints."""
         ids = _ids(wanted)
-        page = await self.search(" OR ".join(identifier_terms(ids)))
+        page = await self.search(" OR ".join(identifier_terms(ids)), read_record)
         found = [record for record in page.records if any(shared_identifiers(record, ids))]
         return sorted(found, key=articles_first)
 
     def checks(self) -> tuple[SourceCheck, ...]:
-        ask = partial(self.search, "EXT_ID:1 AND SRC:MED", page_size=1, result_type="idlist")
+        ask = partial(self.search, "EXT_ID:1 AND SRC:MED", read_record, page_size=1, result_type="idlist")
         return (SourceCheck.answering(self.title, ask),)
 
 
@@ -171,7 +170,7 @@ class EuropePMCCitations(EuropePMCService, CitingLookup):
         known: dict[str, None] = dict.fromkeys(filter(None, map(_pmid_of, page.records)))
         others = [row for row in page.records if not _pmid_of(row) and _SAFE.fullmatch("".join(row))][:MAX_RECORDS]
         query = " OR ".join(f"(EXT_ID:{number} AND SRC:{source})" for source, number in others)
-        found = (await self.search(query, page_size=len(others))).records if others else ()
+        found = (await self.search(query, read_record, page_size=len(others))).records if others else ()
         by_id = {(record.source, record.id): record.publication for record in found}
         records = [by_id[row] for row in others if row in by_id]
         known |= dict.fromkeys(one.pmid for one in records if one.pmid)

@@ -2,6 +2,6 @@
 
 `source` is PubMed as a source of evidence, and as a vocabulary of words and MeSH; `request` is what is asked of it.
 `eutils` is E-utilities; `records` reads records, by the tables `article_fields.txt`,
-`book_fields.txt` and `author_fields.txt`. `id_converter` and `citmatch` find articles by other numbers and by
-citations, `pmc` has full texts.
+`book_fields.txt` and `author_fields.txt`. `pmc` has full texts and finds articles by other numbers, `citmatch` by
+citations.
 """

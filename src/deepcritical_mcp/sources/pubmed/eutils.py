@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal, TypeVar, cast
 from xml.parsers.expat import ExpatError
 
@@ -83,13 +85,7 @@ class EUtilities:
             params |= {"datetype": "pdat", "mindate": mindate or "1000", "maxdate": maxdate or "3000"}
         params |= {"rettype": rettype} if rettype else {}
 
-        def read(body: bytes) -> ESearchAnswer:
-            answer = read_esearch(body)
-            if answer.count > retstart and retmax > 0 and not answer.ids:
-                message = f"PubMed found {answer.count:,} records but sent no ids. Try again."
-                raise ProviderResponseError(PROVIDER, message)
-            return answer
-
+        read = partial(read_esearch, first=retstart if retmax else math.inf)
         return await self._ask("esearch", params | {"retmode": "json"}, read)
 
     async def efetch(self, pmids: Sequence[str], read: Callable[[bytes], T]) -> T:
@@ -248,12 +244,15 @@ class ESearchAnswer(BaseModel, frozen=True):
     messages: Annotated[BoundedLines, _result("warninglist", "outputmessages")] = ()
 
 
-def read_esearch(body: bytes) -> ESearchAnswer:
-    """The answer of `esearch` with retmode=json."""
+def read_esearch(body: bytes, first: float = math.inf) -> ESearchAnswer:
+    """The answer of `esearch` with retmode=json, whose ids begin with the one after number `first`, if there is one."""
     try:
-        return ESearchAnswer.model_validate(_document(body))
+        answer = ESearchAnswer.model_validate(_document(body))
     except ValidationError as error:
         raise unreadable(f"{error.error_count()} fields are not as documented") from None
+    if answer.count > first and not answer.ids:
+        raise ProviderResponseError(PROVIDER, f"PubMed found {answer.count:,} records but sent no ids. Try again.")
+    return answer
 
 
 def read_esummary(body: bytes) -> dict[str, Mapping[str, object]]:

@@ -112,10 +112,6 @@ def _languages_term(text: str) -> str:
     return any_of(_tagged(name, "Language") for name in dict.fromkeys(language_names(",".join(given))))
 
 
-def _created_since(day: str) -> str:
-    return f'("{day}"[crdt] : "3000"[crdt])'.replace("-", "/") if day else ""
-
-
 def _types_term(names: Sequence[str]) -> str:
     given = [clean_line(name) for name in names if clean_line(name)]
     if unknown := [name for name in given if not publication_type(name)]:
@@ -172,7 +168,7 @@ class PubMedRequest(DatedRequest):
     def term(self, variant: str) -> str:
         """The search term for `variant` with all filters; the variant itself if there are none."""
         terms = (
-            _created_since(self.since),
+            f'("{self.since.replace("-", "/")}"[crdt] : "3000"[crdt])' if self.since else "",
             _types_term(self.publication_types),
             "hasabstract" if self.has_abstract else "",
             _filter_term(STUDY_FILTERS, self.study_filter),

@@ -6,15 +6,15 @@ record (`ds_meshterms`, the heading first), its id (`ds_meshui`) and its positio
 
 from __future__ import annotations
 
+import math
 import re
-import time
 import zlib
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Generic, Self, TypeVar, cast
+from typing import Self, TypeVar, cast
 
 import anyio.to_thread
 from pydantic import TypeAdapter, ValidationError
@@ -23,6 +23,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import InvalidInputError, ProviderResponseError
 from deepcritical_mcp.identifiers import normalize_pmid
+from deepcritical_mcp.memory import SizedCache
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.cache import Cache, cache_key
 from deepcritical_mcp.net.json_fields import rows_of, text_at, texts_of
@@ -50,14 +51,12 @@ from deepcritical_mcp.sources.pubmed.eutils import (
     ncbi_client,
     unreadable,
 )
-from deepcritical_mcp.sources.pubmed.id_converter import IdConverter
+from deepcritical_mcp.sources.pubmed.pmc import IdConverter
 from deepcritical_mcp.sources.pubmed.records import Records, read_records
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest, Sort
 from deepcritical_mcp.sources.settings import PubMedSettings
 from deepcritical_mcp.text import clean_line
 
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
 KEPT_FOR_PAGES = 600.0
 """Seconds for which a next page uses the answer that the first one got."""
 MAX_KEPT_IDS = 100_000
@@ -72,46 +71,11 @@ _ENTRY_BYTES = 300
 """What an entry takes besides the packed record."""
 
 
-class Recent(Generic[K, V]):
-    """The latest values by key, each with a time to live in seconds and a size; if they exceed `room` together, the
-    least recently used ones are dropped."""
-
-    def __init__(self, room: int, seconds: float) -> None:
-        self._room, self._seconds = room, seconds
-        self._entries: dict[K, tuple[float, int, V]] = {}  # in order of use, the latest last
-        self.size = 0
-
-    def get(self, key: K, within: float | None = None) -> V | None:
-        """The value of a key, if it is recent, or was put `within` so many seconds."""
-        if (entry := self._entries.get(key)) is None:
-            return None
-        age = time.monotonic() - entry[0]
-        if age >= self._seconds:
-            self.drop([key])
-            return None
-        self._entries[key] = self._entries.pop(key)
-        return entry[2] if age < (self._seconds if within is None else within) else None
-
-    def put(self, key: K, value: V, size: int) -> None:
-        """Keep a value in place of an earlier one."""
-        self.drop([key])
-        self._entries[key] = time.monotonic(), size, value
-        self.size += size
-        while self.size > self._room:
-            self.drop([next(iter(self._entries))])
-
-    def drop(self, keys: Iterable[K]) -> None:
-        """Forget these keys."""
-        for key in keys:
-            if entry := self._entries.pop(key, None):
-                self.size -= entry[1]
-
-
-class RecentRecords:
-    """The latest records, by PMID."""
+class RecentRecords(SizedCache[str, tuple[str, bytes]]):
+    """The latest records, by PMID: the day of each, and the record, packed."""
 
     def __init__(self, *, max_bytes: int = MAX_BYTES) -> None:
-        self._records = Recent[str, tuple[str, bytes]](max_bytes, KEPT)
+        super().__init__(max_bytes, KEPT)
 
     async def keep(self, asked: Sequence[str], records: Mapping[str, Publication]) -> None:
         """Keep the answer to a request for `asked`, read completely; records missing from it no longer exist."""
@@ -121,18 +85,14 @@ class RecentRecords:
             return [zlib.compress(one.model_dump_json(exclude_defaults=True).encode(), 1) for one in sent]
 
         bodies = await anyio.to_thread.run_sync(packed)
-        self.forget(asked)
+        self.drop(asked)
         for record, body in zip(sent, bodies, strict=True):
-            self._records.put(record.pmid, (record.status_checked, body), len(body) + _ENTRY_BYTES)
+            self.put(record.pmid, (record.status_checked, body), len(body) + _ENTRY_BYTES)
 
-    def forget(self, ids: Iterable[str]) -> None:
-        """Request these records again when they are next needed."""
-        self._records.drop(ids)
-
-    async def recent(self, ids: Sequence[str], *, within: float = KEPT) -> dict[str, Publication]:
+    async def recent(self, ids: Sequence[str], *, within: float = math.inf) -> dict[str, Publication]:
         """Those that were sent within the last seconds, and today."""
-        today, found = current_date().isoformat(), {id: self._records.get(id, within) for id in ids}
-        bodies = {id: entry[1] for id, entry in found.items() if entry and entry[0] == today}
+        today, found = current_date().isoformat(), self.get(ids, within)
+        bodies = {id: body for id, (day, body) in found.items() if day == today}
 
         def unpacked() -> dict[str, Publication]:
             return {id: Publication.model_validate_json(zlib.decompress(body)) for id, body in bodies.items()}
@@ -172,7 +132,7 @@ class PubMed(Source):
         self.completer = completer
         self._eutils = eutils
         self._recent = RecentRecords()
-        self._answers = Recent[Hashable, ESearchAnswer](MAX_KEPT_IDS, KEPT_FOR_PAGES)
+        self._answers = SizedCache[Hashable, ESearchAnswer](MAX_KEPT_IDS, KEPT_FOR_PAGES)
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
@@ -192,13 +152,13 @@ class PubMed(Source):
         term, sort = request.term(variant), _SORTS[request.sort]
         mindate, maxdate = (day.replace("-", "/") for day in request.dates)
         key = term, offset, limit, sort, mindate, maxdate
-        found = self._answers.get(key) if request.offset else None
+        found = self._answers.get([key]).get(key) if request.offset else None
         if found is None:
             found = await self._eutils.esearch(
                 term, retstart=offset, retmax=limit, sort=sort, mindate=mindate, maxdate=maxdate
             )
             if any(word in variant.lower() for word in _ABOUT_STATUS):
-                self._recent.forget(found.ids)
+                self._recent.drop(found.ids)
             if len(request.queries) > 1:
                 self._answers.put(key, found, ANSWER_IDS + len(found.ids))
         sent, translation = self.sent(variant, request), found.query_translation
@@ -211,11 +171,7 @@ class PubMed(Source):
         term = request.term(variant)
         return f"{term} [{as_sent({'datetype': 'pdat', **dates})}]" if dates else term
 
-    async def fetch(self, ids: Sequence[str]) -> Fetched:
-        """The records of PMIDs; recently sent ones as they were then."""
-        return await self.fetch_anew(ids, within=KEPT)
-
-    async def fetch_anew(self, ids: Sequence[str], *, within: float = 0.0) -> Fetched:
+    async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:
         recent = await self._recent.recent(ids, within=within) if within else {}
         missing = [id for id in ids if id not in recent]
         sent = await self._sent_now(missing) if missing else Fetched({})

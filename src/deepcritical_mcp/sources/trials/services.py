@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
@@ -163,7 +164,7 @@ class Trials(TrialsService, Source):
         assert isinstance(request, TrialRequest)
         return as_sent(request.params(variant))
 
-    async def fetch(self, ids: Sequence[str]) -> Fetched:
+    async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:
         """The records of trials, by the number asked for, which may be a former one."""
         found = await self.studies(ids)
         losses = {id: f"{TITLE} has no trial {id}." for id in ids if id not in found}

@@ -26,7 +26,7 @@ from deepcritical_mcp.errors import (
     SessionNotFoundError,
     SessionRequiredError,
 )
-from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX, MAX_TITLE, folded_title
+from deepcritical_mcp.evidence.storage.stored_items import ID_PREFIX, MAX_TITLE, folded_title
 from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
 from deepcritical_mcp.text import clipped, counted, inert
 

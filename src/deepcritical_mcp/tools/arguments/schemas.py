@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.arguments.names import (
+from deepcritical_mcp.tools.arguments.params import (
     alias,
     argument_named,
     instead,
@@ -108,13 +108,15 @@ def read_arguments(
     reading, known = _Reading(tool, schema), schema["properties"]
     if literal or len(arguments.keys() - known.keys()) > MAX_EXTRA_FIELDS:
         given = {name: value for name, value in arguments.items() if value is not None}
-        reading.refuse([name for name in given if name not in known])
+        if unknown := [name for name in given if name not in known]:
+            raise reading.refusal(unknown)
         values = {name: coerced(value, known[name]) for name, value in given.items()}
         for name, value in values.items():
             check_size(value, known[name], name)
         return values, []
     flat = reading.flat(arguments)
-    reading.refuse([name for name, value in flat.items() if not reading.takes(name, value)])
+    if unknown := [name for name, value in flat.items() if not reading.takes(name, value)]:
+        raise reading.refusal(unknown)
     return reading.values, reading.notes()
 
 
@@ -204,10 +206,8 @@ class _Reading:
             self._remarks.append(f"{_written(name, read)} includes that date.")
         return True
 
-    def refuse(self, unknown: Sequence[str]) -> None:
-        """Raise InvalidInputError if there are unknown arguments: which ones, and what to pass instead of each."""
-        if not unknown:
-            return
+    def refusal(self, unknown: Sequence[str]) -> InvalidInputError:
+        """The error about unknown arguments: which ones, and what to pass instead of each."""
         fields = {name: field for name in unknown if (field := self._field(name))}
         others = [name for name in unknown if name not in fields]
         hints = [f'Unknown argument "{name[:MAX_NAME_LENGTH]}"{self._instead(name)}' for name in others]
@@ -216,7 +216,7 @@ class _Reading:
             named = ", ".join(name[:MAX_NAME_LENGTH] for name in fields)
             hints.insert(0, f"Pass {named} as fields of an item: items=[{{{item}}}].")
         told = first_few(hints)
-        raise InvalidInputError(f"{told} {self._tool} accepts {', '.join(self._known)}.")
+        return InvalidInputError(f"{told} {self._tool} accepts {', '.join(self._known)}.")
 
     def _instead(self, name: str) -> str:
         if "status" in self._known and "retract" in name.lower():

@@ -17,13 +17,16 @@ from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion.pubmed_syntax import is_field_tag
 from deepcritical_mcp.sources.pubmed.request import near_publication_types, understood_publication_types
 from deepcritical_mcp.text import clean_line, counted
-from deepcritical_mcp.tools.arguments.names import INSTRUCTION, alias, plain_name, synonyms
 from deepcritical_mcp.tools.arguments.params import (
+    INSTRUCTION,
     MAX_LIST_LENGTH,
+    alias,
     evidence_id,
     id_parts,
     identified_items,
     identifier_field,
+    plain_name,
+    synonyms,
     unwrapped,
 )
 from deepcritical_mcp.tools.arguments.sizes import Schema, check_size
