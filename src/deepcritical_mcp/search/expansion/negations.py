@@ -44,8 +44,8 @@ def read_negations(words: Sequence[str]) -> Negations:
         if kind == "affirmed":
             place = start
             continue
-        begin = _after_lead(said, start, is_absent=kind == "absent")
-        things = list(_things(words, said, begin, is_absent=kind == "absent")) if kind else []
+        begin = _after_lead(said, start, kind)
+        things = list(_things(words, said, begin, kind)) if kind else []
         texts = [" ".join(words[one.start : one.stop]) for one in things]
         if not things:
             found.words.append(words[place])
@@ -81,12 +81,12 @@ def _cue(said: Sequence[str], place: int) -> tuple[str, int]:
     return next(((kind, place + len(cue)) for kind, cue in fitting), ("", place))
 
 
-def _after_lead(said: Sequence[str], place: int, *, is_absent: bool) -> int:
+def _after_lead(said: Sequence[str], place: int, kind: str) -> int:
     """Where the things begin: after "a history of", "due to", "eligible for", "taking"."""
     while place < len(said) - 1 and said[place] not in _MARKS:
         word, after = said[place : place + 2]
         is_passive = after in word_list("links") and word.endswith(("ed", "en", "ing", "due", "ible"))
-        is_skipped = is_filler(word) and not is_absent  # "excluding patients with"
+        is_skipped = is_filler(word) and kind != "absent"  # "excluding patients with"
         if word not in QUERY_FUNCTION_WORDS and (after == "of" or is_passive):
             place += 2
         elif word in QUERY_FUNCTION_WORDS or is_skipped or (is_gerund(word) and _is_content(after)):
@@ -96,11 +96,11 @@ def _after_lead(said: Sequence[str], place: int, *, is_absent: bool) -> int:
     return place
 
 
-def _things(words: Sequence[str], said: Sequence[str], begin: int, *, is_absent: bool) -> Iterator[range]:
+def _things(words: Sequence[str], said: Sequence[str], begin: int, kind: str) -> Iterator[range]:
     """The places of the things in the list that begins here: one, or several of which the last is joined."""
     waiting: list[range] = []
-    joints, joint = ("or", "nor") if is_absent else ("and", "or", "nor"), ""
-    while (stop := _end_of_thing(words, said, begin, is_absent=is_absent)) > begin:
+    joints, joint = ("and", "or", "nor") if kind == "excluded" else ("or", "nor"), ""
+    while (stop := _end_of_thing(words, said, begin, kind)) > begin:
         waiting.append(range(begin, stop))
         if joint != ",":
             yield from waiting
@@ -113,15 +113,14 @@ def _things(words: Sequence[str], said: Sequence[str], begin: int, *, is_absent:
         begin += 1 + (said[begin + 1 : begin + 2] in (["a"], ["an"], ["any"], ["the"]))
 
 
-def _end_of_thing(words: Sequence[str], said: Sequence[str], begin: int, *, is_absent: bool) -> int:
+def _end_of_thing(words: Sequence[str], said: Sequence[str], begin: int, kind: str) -> int:
     place = begin
     while place < min(len(said), begin + _MAX_WORDS):
         if place > begin and said[place] == "of" and _is_content(*said[place + 1 : place + 2]):
             place += 1
         word = words[place]
-        is_beyond = (
-            is_drug(word) or is_symbol(word) or is_filler(word) or (is_absent and role_of_word(word) in _NEVER_NEGATED)
-        )
+        is_of_whom = kind == "absent" and role_of_word(word) in _NEVER_NEGATED
+        is_beyond = is_of_whom or is_drug(word) or is_symbol(word) or is_filler(word)
         if not _is_content(said[place]) or (place > begin and is_beyond):
             break
         place += 1
