@@ -70,6 +70,8 @@ _AGED = re.compile(
 _QUOTED = re.compile('["“”„]([^"“”„ ,]+(?: [^"“”„ ,]+){1,7})["“”„]')
 # "gout and (smartwatches or sirtuins)" is no aside.
 _IN_PARENTHESES = re.compile(r"(?<!\band )(?<!\bfor )(?<!\bin )(?<!\bof )(?<!\bor )(?<![^ ])\(([^()]{1,200})\)")
+# "In adults with gout, does …"
+_ASKS = re.compile(",(?= (?:are|can|do|does|is|should|will) )", re.IGNORECASE)
 ASIDE = "aside"
 _MARKS = {**dict.fromkeys(",)]", ","), **dict.fromkeys(";:.?!", ";")}
 
@@ -263,7 +265,7 @@ def fit_web(text: str) -> str:
 
 def _words(text: str) -> list[str]:
     """The words, commas and semicolons of a text without those that open a question, in small letters but for names."""
-    words = [word for raw in text.split() for word in _cleaned(raw)]
+    words = [word for raw in _ASKS.sub(";", text).split() for word in _cleaned(raw)]
     while words[1:] and words[1].lower() not in NEGATIONS and _opens_question(words[0]):
         words = words[2:] if words[2:] and words[1] in ("I", "we") else words[1:]
     named = [word for word in words if len(word) > 3]
