@@ -101,7 +101,8 @@ class _Variant:
         lexical, coverage = self.words.at(units)
         near = [self.cosines.get(unit, own) for unit, own in zip(units, lexical.tolist(), strict=True)]
         found = hybrid_scores(near, lexical, coverage, self.words.terms, self.weight)
-        return {unit: score + self.priority(unit) for unit, score in zip(units, found.tolist(), strict=True)}
+        added = [self.priority(unit) if is_passage(unit) else OF_A_WHOLE for unit in units]
+        return dict(zip(units, (found + added).tolist(), strict=True))
 
 
 class Search:
@@ -127,7 +128,9 @@ class Search:
         page: PassagePage,
     ) -> Found:
         """See `EvidenceStore.search`; `words` and `vectors` are the variants', the latter None without a model."""
-        most = page.offset + page.limit + 1 + AHEAD
+        # One question about short texts, of which each publication has one rank, has the same answer without.
+        ahead = AHEAD if len(words) > 1 or self._catalogue.has_long_texts else 0
+        most = page.offset + page.limit + 1 + ahead
         asked = self._variants(query, words, vectors, most)
         scores = self._ranked(asked, most + EXTRA_CANDIDATES)
         wanted = {*words_of(query)}
@@ -217,9 +220,7 @@ class Search:
         return asked
 
     def _priority(self, query: str, unit: str) -> float:
-        """See `priority`."""
-        if not is_passage(unit):
-            return OF_A_WHOLE
+        """See `priority`; `unit` is a passage."""
         id, part = split_unit(unit)
         layout = self._catalogue.layout(id)
         is_there = layout.short <= part < layout.total  # its text may have changed since it was found
@@ -264,7 +265,7 @@ class Search:
 
     def _measure(self, asked: Sequence[_Variant], ids: Collection[str]) -> None:
         """Add the missing cosines of every variant to these ids."""
-        unknown = {id for id in ids if any(id not in variant.cosines for variant in asked)}
+        unknown = {*ids} - set[str].intersection(*({*variant.cosines} for variant in asked))
         vectors = self._vectors({split_unit(unit)[0] for unit in unknown}) if asked[0].vector is not None else {}
         for unit in unknown:
             id, part = split_unit(unit)
@@ -374,7 +375,7 @@ def _place(first: Passage, quotation: Quotation) -> dict[str, object]:
 
 
 def _best_cosine(query: NDArray[np.float32], vectors: Sequence[Vector] | NDArray[np.float32]) -> float:
-    return float(np.vecdot(np.asarray(vectors, np.float32), query).max()) if len(vectors) else 0.0
+    return max(np.vecdot(np.asarray(vectors, np.float32), query).tolist())
 
 
 def _clipped(cosine: float) -> float:
