@@ -2,7 +2,7 @@
 
 import base64
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -13,11 +13,9 @@ import pytest
 from deepcritical_mcp.cli import doctor_checks
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.errors import ConfigurationError, EvidenceStoreError
-from deepcritical_mcp.evidence.sessions import SessionRegistry
 from tests.evidence.conftest import ChromaServer
+from tests.evidence.stand_ins import Registries
 from tests.evidence.test_sessions import PIECES
-
-Registries = Callable[[Settings], SessionRegistry]
 
 pytestmark = pytest.mark.usefixtures("no_server_of_ours")
 TOKEN, PASSWORD = "ck-sesame-0123456789", "se%2Fsame"

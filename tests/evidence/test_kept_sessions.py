@@ -3,18 +3,14 @@
 import os
 import shutil
 import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
-import anyio
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings, user_data_folder
 from deepcritical_mcp.errors import (
     AmbiguousSessionError,
-    EmbeddingError,
     EvidenceStoreError,
     InvalidInputError,
     SessionBusyError,
@@ -30,9 +26,7 @@ from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import LoggedSearch, ScreeningMark
 from deepcritical_mcp.models.search_log import WATCH_TOOL
 from tests.evidence.locker import locked
-from tests.evidence.stand_ins import Clock, HashingModel, piece
-
-Registries = Callable[[Settings], SessionRegistry]
+from tests.evidence.stand_ins import Clock, HashingModel, Registries, piece
 
 DAY = 86_400.0
 SEARCH = LoggedSearch(at="2026-11-23T04:45:10Z", tool="pubmed_search", source="pubmed", title="PubMed")
@@ -244,30 +238,11 @@ SESSIONS = 5
 AWAKE = 2
 
 
-class SlowModel(HashingModel):
-    """Answers a query about something slow only when it is told to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked, self.go_on = anyio.Event(), anyio.Event()
-
-    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        if list(texts) == ["slow"]:
-            self.asked.set()
-            await self.go_on.wait()
-        return await super().vectors(texts)
-
-
 @pytest.fixture
-def model() -> SlowModel:
-    return SlowModel()
-
-
-@pytest.fixture
-async def registry(model: SlowModel, clock: Clock) -> AsyncGenerator[SessionRegistry]:
+async def registry(clock: Clock) -> AsyncGenerator[SessionRegistry]:
     backend = MemoryBackend(limit=100)
     backend.max_awake = AWAKE
-    registry = SessionRegistry(Settings(), model, backend, clock=clock)
+    registry = SessionRegistry(Settings(), HashingModel(), backend, clock=clock)
     yield registry
     await registry.aclose()
 
@@ -303,17 +278,12 @@ async def test_of_idle_sessions_the_last_used_ones_stay_awake(registry: SessionR
 ITEMS = 60
 
 
-class Model(HashingModel):
-    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        if any("Copper" in text for text in texts):
-            raise EmbeddingError("The model fails.")
-        return await super().vectors(texts)
-
-
 async def rested() -> EvidenceStore:
     """A session at rest, of which the last item has no vector."""
-    store = await SessionRegistry(Settings(), Model(dimension=64), MemoryBackend(limit=9)).open()
+    model = HashingModel()
+    store = await SessionRegistry(Settings(), model, MemoryBackend(limit=9)).open()
     await store.add_evidence([piece(f"Finding {n} in mice.", f"Title {n}", pmid=str(n)) for n in range(1, ITEMS)])
+    model.missing = True
     await store.add_evidence([piece("Copper in rats.", "Copper", pmid="99")])
     await store.rest()
     return store

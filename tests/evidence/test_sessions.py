@@ -2,13 +2,10 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import anyio
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
@@ -20,9 +17,7 @@ from deepcritical_mcp.evidence.storage.backend import MemoryBackend
 from deepcritical_mcp.evidence.storage.chroma_backend import ServerBackend
 from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
 from tests.evidence.conftest import ChromaServer
-from tests.evidence.stand_ins import Clock, HashingModel, piece
-
-Registries = Callable[[Settings], SessionRegistry]
+from tests.evidence.stand_ins import Clock, HashingModel, HeldModel, Registries, piece
 
 HOUR = 3_600.0
 PIECES = [
@@ -171,15 +166,14 @@ async def test_a_folder_that_cannot_be_written_is_a_clear_error(registries: Regi
         await registries(Settings(data_dir=tmp_path / "file")).open()
 
 
-async def test_vectors_of_two_models_never_meet(lasting_place: Settings) -> None:
+async def test_vectors_of_two_models_never_meet(lasting_place: Settings, registries: Registries) -> None:
     old, new = HashingModel("old", 16), HashingModel("new", 24)
-    first = SessionRegistry(lasting_place, old, open_backend(lasting_place))
+    first = registries(lasting_place, old)
     store = await first.open()
     await store.add_evidence(PIECES)
     await store.keep_document("report", "short")
     await first.aclose()
-    second = SessionRegistry(lasting_place, new, open_backend(lasting_place))
-    again = await second.get(store.session_id)
+    again = await registries(lasting_place, new).get(store.session_id)
     assert await again.count() == 30
     assert again.warnings[0] == UNCALIBRATED
     assert "embedded again" in again.warnings[1]
@@ -189,7 +183,6 @@ async def test_vectors_of_two_models_never_meet(lasting_place: Settings) -> None
     assert again.warnings == (UNCALIBRATED,)
     assert [item.id for item in await again.page(0, 40)] == [item.id for item in PIECES]
     assert await again.document("report") == "short"
-    await second.aclose()
 
 
 def lines_until_killed(command: list[str], count: int) -> list[str]:
@@ -233,23 +226,10 @@ anyio.run(main)
     await again.aclose()
 
 
-class BusyModel(HashingModel):
-    """Answers queries at once, but gets to documents only when it is no longer busy."""
-
-    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        if not self.missing:
-            await anyio.sleep_forever()
-        return await super().vectors(texts)
-
-    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return await super().vectors(texts)
-
-
-async def test_a_search_answers_by_words_what_a_busy_model_cannot_compare_in_time() -> None:
-    model = BusyModel()
-    model.missing = True
-    registry = SessionRegistry(Settings(), model, open_backend(Settings()))
-    store = await registry.open()
+async def test_a_search_answers_by_words_what_a_busy_model_cannot_compare_in_time(registries: Registries) -> None:
+    model = HeldModel()
+    model.missing, model.holds = True, lambda _: True
+    store = await registries(Settings(), model).open()
     text = "Rats were fed zinc for two years. " * 30 + "The kidneys of all animals showed lesions."
     await store.add_evidence([piece(text, pmid="1"), piece("Mice were given copper.", pmid="2")])
     model.missing = False
@@ -258,4 +238,3 @@ async def test_a_search_answers_by_words_what_a_busy_model_cannot_compare_in_tim
         passages = await store.passages("lesions of kidneys", found, [200])
     assert [item.id for item in found.evidence] == ["pubmed:1"]
     assert "The kidneys of all animals showed lesions." in passages[0].content
-    await registry.aclose()
