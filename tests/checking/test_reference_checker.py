@@ -16,14 +16,10 @@ SOUND = (
     f"Muller, J., Berg, A., OConnor, S., Wei, Z., Costa, A., & Ødegård, Å. (2019). {HEALING}: A randomised controlled "
     "trial. The Journal of Nutrition and Wound Care, 45(3), 327–357. https://doi.org/10.1016/j.jnwc.2018.12.004",
     "Müller et al. 2019 J Nutr Wound Care 45:327",
-    f'J. K. Müller et al., "{HEALING}: A randomized controlled trial," J. Nutr. Wound Care, vol. 45, no. 3, pp. '
-    "327–357, Mar. 2019, doi: 10.1016/j.jnwc.2018.12.004.",
     "Müller JK, van der Berg A, O'Connor SP, Zhang W, Silva Costa AM, Ødegård Å. Zinc supplementation and "
     "wound-healing in older adults. J Nutr Wound Care 2020;45:327.",
     f"Müller J, Berg A van der, O'Connor S, Zhang W, Costa AMS, Ødegård Å (2018) {HEALING}: a randomized controlled "
     "trial. J Nutr Wound Care. doi:10.1016/j.jnwc.2018.12.004",
-    f"Müller, J. K., A. van der Berg, S. P. O'Connor, W. Zhang, A. M. Silva Costa, and Å. Ødegård. 2019. {HEALING}: a "
-    "randomized controlled trial. Journal of Nutrition and Wound Care 45: 327-357.",
     "Müller, Jan K., Anna van der Berg, Sean P. O'Connor, Wei Zhang, Ana M. Silva Costa, and Åse Ødegård. \"Zinc "
     'Supplementation and Wound Healing in Older Adults: A Randomized Controlled Trial." The Journal of Nutrition and '
     "Wound Care 45, no. 3 (2019): 327–57.",
@@ -63,16 +59,14 @@ SOUND = (
     f"Rossi (2016) {VITAMIN}, N. Eng. J. Med",
     "Rossi, M.; Bianchi, C.; Verdi, G. Vitamin K Antagonists and Bone Density in Postmenopausal Women. N. Engl. J. "
     "Med. 2016, 375, 541–550. [CrossRef] [PubMed]",
-    f"Rossi M, Bianchi C, Verdi G. {VITAMIN}. N Engl J Med 2016;375:541-50 [PMID: 30000009 DOI: 10.1056/NEJMoa1600001]",
     "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in post-menopausal women. N Engl J Med. "
     "2016;375:541-50. doi:10.1056/nejmoa1600001. Accessed May 3, 2021.",
-    f"Rossi Maria, Bianchi Carlo, Verdi Giulia (2016). {VITAMIN}. NEJM, 375:6, 541-550",
     f"Maria Rossi and others, '{VITAMIN}' (2016) 375(6) New England Journal of Medicine 541.",
     f"Maria Rossi, Carlo Bianchi, Giulia Verdi: {VITAMIN}. In: The New England Journal of Medicine. Band 375, Nr. 6, "
     "11. August 2016, S. 541–550",
 )
 MUELLER, ROSSI = SOUND[0], f"Rossi M, Bianchi C, Verdi G. {VITAMIN}. N Engl J Med. 2016;375(6):541-50."
-ZHANG = SOUND[11]
+ZHANG = SOUND[9]
 CORRUPTED = (
     ("title", MUELLER.replace("Zinc", "Copper")),
     ("title", MUELLER.replace("older", "younger")),

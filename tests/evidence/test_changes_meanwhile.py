@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
-from tests.evidence.stand_ins import Clock, HashingModel, HeldModel, Registries, piece
+from tests.evidence.stand_ins import HashingModel, HeldModel, Registries, piece
 from tests.publications import published
 
 TITLE = "Zinc and wounds"
@@ -35,14 +33,14 @@ def page(content: str, number: int = 1, title: str = TITLE) -> Publication:
 
 
 @pytest.mark.parametrize("what", ["longer", "removed", "excluded", "retracted"])
-async def test_what_another_process_writes_while_a_text_is_embedded_stays(lasting_place: Settings, what: str) -> None:
-    settings = lasting_place
+async def test_what_another_process_writes_while_a_text_is_embedded_stays(
+    registries: Registries, lasting_place: Settings, what: str
+) -> None:
     model, other = HeldModel(64), HashingModel(dimension=64)
-    registries = [SessionRegistry(settings, one, open_backend(settings)) for one in (model, other)]
-    store = await registries[0].open()
+    store = await registries(lasting_place, model).open()
     await store.add_evidence([page("A short page.")])
     (id,) = await store.ids()
-    elsewhere = await registries[1].get(store.session_id)
+    elsewhere = await registries(lasting_place, other).get(store.session_id)
     model.holds = lambda texts: any("longer" in text for text in texts)
     async with anyio.create_task_group() as group:
         group.start_soon(store.add_evidence, [page("A longer page than that.")])
@@ -67,8 +65,6 @@ async def test_what_another_process_writes_while_a_text_is_embedded_stays(lastin
             assert ("longest" in content) == (what == "longer")
             (shown,) = await one.search_similar(f"{TITLE}. {content}")
             assert shown.relevance == pytest.approx(1.0, abs=1e-5)
-    for registry in registries:
-        await registry.aclose()
 
 
 async def test_without_documents_vectors_relevance_measures_words(registries: Registries) -> None:
@@ -100,10 +96,12 @@ async def is_right(store: EvidenceStore, model: HashingModel) -> bool:
 
 
 @pytest.mark.parametrize("end", ENDS)
-async def test_no_text_keeps_the_vector_of_an_earlier_one(lasting_place: Settings, clock: Clock, end: str) -> None:
+async def test_no_text_keeps_the_vector_of_an_earlier_one(
+    registries: Registries, lasting_place: Settings, end: str
+) -> None:
     model = HeldModel()
     model.holds = lambda texts: any("longer" in text for text in texts)
-    registry = SessionRegistry(lasting_place, model, open_backend(lasting_place), clock=clock)
+    registry = registries(lasting_place, model)
     store = await registry.open()
     await store.add_evidence(pages("A short page."))
     async with anyio.create_task_group() as group:
@@ -120,10 +118,8 @@ async def test_no_text_keeps_the_vector_of_an_earlier_one(lasting_place: Setting
         assert (first.content, first.relevance < 1.0) == ("A longer page.", True)
     if end == "asleep":
         await registry.aclose()
-        registry = SessionRegistry(lasting_place, model, open_backend(lasting_place), clock=clock)
-        store = await registry.get(store.session_id)
+        store = await registries(lasting_place, model).get(store.session_id)
     model.missing = False
     assert len(await store.ids()) == len(NUMBERS)
     await store.search_similar("zinc")
     assert await is_right(store, model)
-    await registry.aclose()

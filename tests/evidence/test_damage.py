@@ -19,7 +19,6 @@ from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.cache import Cache, cache_key
 from tests.evidence.stand_ins import Clock, Registries, long_sections, paper, piece, registry_of
-from tests.sampling import one_in
 
 PAGE = 4_096
 FIRST_LEAVES = 5 * PAGE
@@ -165,41 +164,28 @@ async def test_a_page_of_the_file_that_is_gone_takes_what_was_on_it_and_no_more(
     assert counts[0] == max(counts) == len(before.items), "the first page is known"
 
 
-@pytest.mark.parametrize("seed", one_in(5, range(50)))
-async def test_damaged_times_expire_nothing(seed: int, kept: tuple[str, Kept], tmp_path: Path) -> None:
-    owner, before = kept
-    folder, clock = tmp_path / "data", Clock()
-    shutil.copytree(before.folder, folder)
-    async with registry_of(folder, clock) as registry:
-        await registry.drop(before.other_id, owner=owner)
-        await registry.sweep()
-    damage(folder / "idle.json", seed)
-    clock.now += 86_400 / 2
-    async with registry_of(folder, clock) as registry:
-        await registry.sweep()
-        assert [one.session_id for one in await registry.sessions(owner=owner)] == [before.session_id]
-        assert await registry.expired(owner=owner) == []
-        assert await (await registry.restore(before.other_id, owner=owner)).count() == 3
-
-
-async def test_no_digit_of_the_times_that_is_another_one_deletes_anything(tmp_path: Path) -> None:
+async def test_no_other_digit_of_the_times_and_no_damage_to_them_deletes_anything(tmp_path: Path) -> None:
     clock, file = Clock(), tmp_path / "idle.json"
     async with registry_of(tmp_path, clock) as registry:
-        store = await registry.open()
-        await store.add_evidence(ITEMS[:1])
-        await registry.drop(store.session_id)
-    async with registry_of(tmp_path, clock) as registry:
-        await registry.sweep()
-    clock.now += 60
-    async with registry_of(tmp_path, clock) as registry:
-        await registry.sweep()
+        stays, deleted = [await registry.open() for _ in range(2)]
+        for store in (stays, deleted):
+            await store.add_evidence(ITEMS[:1])
+        await registry.drop(deleted.session_id)
+    for _ in range(2):
+        async with registry_of(tmp_path, clock) as registry:
+            await registry.sweep()
+        clock.now += 60
     whole = file.read_text()
-    for place in [at for at, one in enumerate(whole) if one in "0123456789.]"]:
-        for other in ("9", "e9"):
-            file.write_text(whole[:place] + other + whole[place + 1 :])
-            async with registry_of(tmp_path, clock) as registry:
-                await registry.sweep()
-            assert (tmp_path / "trash" / f"{store.session_id}.sqlite3").exists(), place
+    digits = [at for at, one in enumerate(whole) if one in "0123456789.]"]
+    changed = [whole[:place] + other + whole[place + 1 :] for place in digits for other in ("9", "e9")]
+    chances = [(DAMAGES[seed % len(DAMAGES)], random.Random(seed)) for seed in range(10)]
+    for damaged in (*map(str.encode, changed), *(harm(whole.encode(), chance) for harm, chance in chances)):
+        file.write_bytes(damaged)
+        async with registry_of(tmp_path, clock) as registry:
+            await registry.sweep()
+            assert (tmp_path / "trash" / f"{deleted.session_id}.sqlite3").exists(), damaged
+            assert [one.session_id for one in await registry.sessions()] == [stays.session_id], damaged
+            assert await registry.expired() == []
 
 
 def test_of_damaged_cached_vectors_none_is_used_that_is_not_as_it_was(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import anyio
 import pytest
 
 from deepcritical_mcp.config import Settings
@@ -169,19 +168,6 @@ async def test_each_publication_keeps_the_decision_if_a_merge_turns_out_to_be_wr
     found = await decisions(store)
     assert "included: large" in found.values()
     assert len(found) >= len(ids)
-
-
-async def test_decisions_at_the_same_time_are_all_kept(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([paper(), copper()])
-    async with anyio.create_task_group() as group:
-        for number in range(10):
-            group.start_soon(store.decide, [ScreeningMark("pubmed:7", reason="", tags=(f"tag {number}",))])
-            group.start_soon(store.decide, [ScreeningMark("pubmed:8", "included", f"reason {number}")])
-            group.start_soon(store.add_evidence, [paper(journal="Wounds"), copper(journal="Bones")])
-    found = await decisions(store)
-    assert found["pubmed:7"].startswith("tags: tag ")
-    assert found["pubmed:8"].startswith("included: reason ")
 
 
 async def test_what_was_found_again_meanwhile_gets_its_decision_back(registries: Registries) -> None:

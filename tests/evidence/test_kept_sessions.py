@@ -3,8 +3,9 @@
 import os
 import shutil
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -26,7 +27,7 @@ from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import LoggedSearch, ScreeningMark
 from deepcritical_mcp.models.search_log import WATCH_TOOL
 from tests.evidence.locker import locked
-from tests.evidence.stand_ins import Clock, HashingModel, Registries, piece
+from tests.evidence.stand_ins import Clock, HashingModel, Registries, piece, registry_of
 
 DAY = 86_400.0
 SEARCH = LoggedSearch(at="2026-11-23T04:45:10Z", tool="pubmed_search", source="pubmed", title="PubMed")
@@ -115,24 +116,21 @@ async def test_an_empty_session_leaves_no_file(registries: Registries, tmp_path:
 
 
 async def test_listing_a_thousand_sessions_opens_and_deletes_none(tmp_path: Path, clock: Clock) -> None:
-    settings, model = Settings(data_dir=tmp_path), HashingModel()
-    registry = SessionRegistry(settings, model, open_backend(settings), clock=clock)
-    store = await registry.open(title="T")
-    await store.add_evidence([piece("Zinc heals warts.")])
-    await registry.aclose()
+    async with registry_of(tmp_path, clock) as registry:
+        store = await registry.open(title="T")
+        await store.add_evidence([piece("Zinc heals warts.")])
     file = tmp_path / "sessions" / f"{store.session_id}.sqlite3"
     for _ in range(999):
         shutil.copyfile(file, file.with_name(f"{new_session_id()}.sqlite3"))
     for path in file.parent.iterdir():
         os.utime(path, (0, 0))
     clock.now += 3_650 * DAY
-    registry = SessionRegistry(settings, model, open_backend(settings), clock=clock)
-    for _ in range(2):
-        assert [one.items for one in await registry.sessions()] == [1] * 1_000
-    assert registry.open_sessions == 0
-    assert (await registry.sessions(owner="somebody")) == []
-    assert len([*file.parent.iterdir()]) == 1_000
-    await registry.aclose()
+    async with registry_of(tmp_path, clock) as registry:
+        for _ in range(2):
+            assert [one.items for one in await registry.sessions()] == [1] * 1_000
+        assert registry.open_sessions == 0
+        assert (await registry.sessions(owner="somebody")) == []
+        assert len([*file.parent.iterdir()]) == 1_000
 
 
 def test_sessions_of_a_user_are_kept_unless_the_setting_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +149,9 @@ async def test_a_data_folder_that_cannot_be_written_is_no_reason_not_to_serve(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
-    monkeypatch.setattr("deepcritical_mcp.config.platformdirs.user_data_path", _folder(tmp_path / "file" / "ours"))
+    monkeypatch.setattr(
+        "deepcritical_mcp.config.platformdirs.user_data_path", Mock(return_value=tmp_path / "file" / "ours")
+    )
     (tmp_path / "file").write_text("in the way")
     settings = Settings().kept_for_user()
     backend = open_backend(settings)
@@ -161,10 +161,6 @@ async def test_a_data_folder_that_cannot_be_written_is_no_reason_not_to_serve(
     assert any("kept in memory" in warning and str(tmp_path) in warning for warning in store.warnings)
     assert registry.kept_until(store.session_id) == 0.0
     assert isinstance(open_backend(Settings(data_dir=tmp_path / "file" / "chosen")), FolderBackend)
-
-
-def _folder(path: Path) -> Callable[[str], Path]:
-    return lambda _: path
 
 
 async def test_a_session_is_never_read_from_elsewhere(registries: Registries, tmp_path: Path) -> None:
@@ -229,7 +225,9 @@ async def test_a_title_that_cannot_be_written_is_not_the_title(
 
 def test_an_account_without_a_home_keeps_sessions_in_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("deepcritical_mcp.config.platformdirs.user_data_path", _folder(Path("~/.local/share/x")))
+    monkeypatch.setattr(
+        "deepcritical_mcp.config.platformdirs.user_data_path", Mock(return_value=Path("~/.local/share/x"))
+    )
     assert isinstance(open_backend(Settings().kept_for_user()), MemoryBackend)
     assert list(tmp_path.iterdir()) == []
 

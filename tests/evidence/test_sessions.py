@@ -11,13 +11,12 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
-from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.storage.backend import MemoryBackend
 from deepcritical_mcp.evidence.storage.chroma_backend import ServerBackend
 from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
 from tests.evidence.conftest import ChromaServer
-from tests.evidence.stand_ins import Clock, HashingModel, HeldModel, Registries, piece
+from tests.evidence.stand_ins import Clock, HashingModel, HeldModel, Registries, piece, registry_of
 
 HOUR = 3_600.0
 PIECES = [
@@ -185,16 +184,7 @@ async def test_vectors_of_two_models_never_meet(lasting_place: Settings, registr
     assert await again.document("report") == "short"
 
 
-def lines_until_killed(command: list[str], count: int) -> list[str]:
-    """What a process wrote, which is killed when it has written so many lines."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
-        assert process.stdout is not None
-        lines = [process.stdout.readline() for _ in range(count)]
-        process.kill()
-        return [line.strip() for line in [*lines, *process.stdout] if line.endswith("\n")]
-
-
-async def test_a_killed_process_loses_nothing_that_was_acknowledged(registries: Registries, tmp_path: Path) -> None:
+async def test_a_killed_process_loses_nothing_of_its_own_or_of_another_window(tmp_path: Path) -> None:
     script = """
 import sys, anyio
 from pathlib import Path
@@ -214,16 +204,28 @@ async def main():
 
 anyio.run(main)
 """
-    session_id, *acknowledged = lines_until_killed([sys.executable, "-c", script, str(tmp_path)], 40)
-    settings = Settings(data_dir=tmp_path)
-    again = SessionRegistry(settings, HashingModel(), open_backend(settings), clock=lambda: 0.0)
-    store = await again.get(session_id)
-    kept = {item.id for item in await store.page(0, 10_000)}
-    assert set(acknowledged) <= kept
-    assert len(kept) <= len(acknowledged) + 1
-    assert await store.document("report") in (acknowledged[-1], *(kept - {*acknowledged}))
-    assert await store.search_similar("Finding 3.", max_results=1)
-    await again.aclose()
+    command, ours = [sys.executable, "-c", script, str(tmp_path)], list[str]()
+    async with registry_of(tmp_path) as registry:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:  # noqa: ASYNC220
+            assert process.stdout
+            session_id, *acknowledged = [process.stdout.readline().strip() for _ in range(2)]
+            store = await registry.get(session_id)
+            for number in range(20):
+                (outcome,) = await store.add_evidence([piece(f"Ours {number}.", pmid=str(20_000_000 + number))])
+                ours.append(outcome.evidence.id)
+                acknowledged.append(process.stdout.readline().strip())
+            process.kill()
+            acknowledged += [line.strip() for line in process.stdout if line.endswith("\n")]
+        assert [one.status for one in await store.add_evidence([piece("At last.", pmid="30000000")])] == ["added"]
+    async with registry_of(tmp_path) as registry:
+        store = await registry.get(session_id)
+        kept = {item.id for item in await store.page(0, 10_000)} - {*ours, "pubmed:30000000"}
+        assert await store.count() == len(kept) + len(ours) + 1
+        assert set(acknowledged) <= kept
+        assert len(kept) <= len(acknowledged) + 1
+        assert await store.document("report") in (acknowledged[-1], *(kept - {*acknowledged}))
+        assert await store.search_similar("Finding 3.", max_results=1)
+        assert not store.warnings[1:]
 
 
 async def test_a_search_answers_by_words_what_a_busy_model_cannot_compare_in_time(registries: Registries) -> None:
