@@ -108,7 +108,8 @@ async def test_no_text_keeps_the_vector_of_an_earlier_one(
         group.start_soon(store.add_evidence, pages("A longer page."))
         await model.asked.wait()
         group.cancel_scope.cancel()
-    model.holds, model.missing = lambda _: False, True
+    model.holds = lambda _: False
+    model.missing = True
     if end == "removed":
         await store.remove(await store.ids())
         assert await store.ids() == []

@@ -230,7 +230,8 @@ anyio.run(main)
 
 async def test_a_search_answers_by_words_what_a_busy_model_cannot_compare_in_time(registries: Registries) -> None:
     model = HeldModel()
-    model.missing, model.holds = True, lambda _: True
+    model.missing = True
+    model.holds = lambda _: True
     store = await registries(Settings(), model).open()
     text = "Rats were fed zinc for two years. " * 30 + "The kidneys of all animals showed lesions."
     await store.add_evidence([piece(text, pmid="1"), piece("Mice were given copper.", pmid="2")])
