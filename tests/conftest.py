@@ -53,7 +53,7 @@ pytest.MonkeyPatch().setattr(jsonschema.Draft202012Validator, "check_schema", st
 
 LONGEST = (
     *("test_patterns", "test_passages", "test_freezes", "test_deletion", "test_locked_files", "test_stdio"),
-    *("test_sessions", "test_check", "test_full_texts_recorded", "test_budget", "test_demo", "test_two_windows"),
+    *("test_sessions", "test_check", "test_full_texts_recorded", "test_budget", "test_demo"),
     *("test_damage", "test_install", "test_recorded_citations", "test_turns", "test_old_sessions", "test_shutdown"),
     *("test_typescript_sdk", "test_current_status", "test_chroma_access"),
 )

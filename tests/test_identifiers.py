@@ -7,13 +7,11 @@ from hypothesis import strategies as st
 from deepcritical_mcp.identifiers import RecordIds, record_ids
 
 PAGES = """
-pmid 12345678 https://pubmed.ncbi.nlm.nih.gov/12345678/
 pmid 12345678 https://pubmed.ncbi.nlm.nih.gov/12345678/#full-view-affiliation-1
 pmid 12345678 http://www.ncbi.nlm.nih.gov/pubmed/12345678
 pmid 12345678 https://www.ncbi.nlm.nih.gov/m/pubmed/12345678/
 pmid 12345678 https://europepmc.org/article/MED/12345678
 pmid 12345678 https://pubmed.ncbi.nlm.nih.gov/?term=12345678
-pmid 12345678 https://www.ncbi.nlm.nih.gov/pubmed?term=12345678
 pmid 12345678 https://pubmed.gov/12345678
 pmid 12345678 http://www.ncbi.nlm.nih.gov/entrez/query.fcgi?cmd=Retrieve&db=PubMed&list_uids=12345678&dopt=Abstract
 pmcid PMC1234567 https://www.ncbi.nlm.nih.gov/labs/pmc/articles/PMC1234567/
@@ -23,9 +21,7 @@ pmid 12345678 https://www.ncbi.nlm.nih.gov/pmc/articles/pmid/12345678/
 pmcid PMC1234567 https://pmc.ncbi.nlm.nih.gov/articles/PMC1234567/
 doi 10.1000/abc.1 https://doi.org/10.1000/ABC.1
 doi 10.7554/elife.50001 https://elifesciences.org/articles/50001.pdf
-doi 10.7717/peerj.4001 https://peerj.com/articles/4001.pdf
 doi 10.1001/jama.2019.0001 https://jamanetwork.com/journals/jama/fullarticle/10.1001/jama.2019.0001
-doi 10.1093/brain/awz001 https://academic.oup.com/brain/article-lookup/doi/10.1093/brain/awz001
 doi 10.1093/brain/awz001 https://academic.oup.com/brain/advance-article/doi/10.1093/brain/awz001/5300001
 doi 10.1371/journal.pone.0000001 http://www.plosone.org/article/info%3Adoi%2F10.1371%2Fjournal.pone.0000001
 doi 10.1016/s0140-6736(19)30001-2 https://www.thelancet.com/action/showPdf?pii=S0140-6736%2819%2930001-2
@@ -33,7 +29,6 @@ doi 10.1016/s0140-6736(19)30001-2 https://www.thelancet.com/pdfs/journals/lancet
 doi 10.1016/s0140-6736(19)30001-2 https://www.thelancet.com/article/S0140-6736(19)30001-2/fulltext
 doi 10.1101/2020.01.02.000001 https://www.medrxiv.org/content/10.1101/2020.01.02.000001v1.full.pdf+html
 doi 10.1101/240001 https://www.biorxiv.org/content/biorxiv/early/2018/01/02/240001.full.pdf
-doi 10.64898/2026.01.02.000001 https://www.medrxiv.org/content/10.64898/2026.01.02.000001v1
 """
 """The number, and the address of its page."""
 
@@ -64,11 +59,8 @@ def test_no_text_whatever_raises(text: str):
         "https://pubmed.ncbi.nlm.nih.gov.example.org/12345678/",
         "https://pmc.ncbi.nlm.nih.gov/articles/PMC1234567/figure/F1/",
         "https://www.ncbi.nlm.nih.gov/gene/672",
-        "https://pubchem.ncbi.nlm.nih.gov/compound/4091",
-        "https://doi.org/",
         "https://doi.org/not-a-doi",
         "https://www.publisher.example/doi/suppl/10.1000/abc",
-        "https://www.publisher.example/doi/citedby/10.1000/abc",
         "https://blog.example/why-10.1000/abc-matters",
         "https://news.example/?about=10.1000/abc",
         "",

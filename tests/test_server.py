@@ -39,28 +39,6 @@ def mode(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-async def test_a_small_piece_of_research_ask_keep_find_again(mode: str) -> None:
-    async with Client(fake_server(literature=FakeSearch((PAPER,)), web=FakeSearch((LONG,))), mode=mode) as client:
-        proposed = wire(await client.call_tool("expand_queries", {"topic": "metformin alzheimer"}))
-        assert [query["strategy"] for query in proposed["queries"]] == ["direct", "broader", "specific"]
-        assert proposed["queries"][0]["query"] == "metformin alzheimer"
-        assert "Without MeSH and numbers of hits" in proposed["warnings"][0]
-        found = await client.call_tool("pubmed_search", {"query": "metformin alzheimer"})
-        session = wire(found)["session_id"]
-        assert session in text_of(found)
-        await client.call_tool("web_search", {"query": "metformin alzheimer"})
-        note = {"content": "Biguanides slow cognitive decline in diabetic patients.", "title": "Biguanide cognitive"}
-        added = await client.call_tool("add_evidence", {"items": [note]})
-        assert wire(added)["session_id"] == session
-        again = await client.call_tool("add_evidence", {"items": [note]})
-        assert wire(again)["duplicates"][0]["duplicate_of"] == wire(added)["added"][0]["id"]
-        hits = wire(await client.call_tool("semantic_search", {"query": "metformin alzheimer", "max_results": 2}))
-    assert {hit["citation"]["title"] for hit in hits["evidence"]} == {
-        "AMPK activation neuroprotection",
-        "Biguanide cognitive",
-    }
-
-
 @pytest.mark.parametrize(
     ("tool", "arguments", "told"),
     [
@@ -295,15 +273,3 @@ async def test_two_tool_hosts_search_and_fetch(mode: str) -> None:
     assert whole["text"] == LONG.text.content
     assert whole["url"] == "https://example.org/long"
     assert refused.is_error
-
-
-async def test_search_survives_the_loss_of_one_source_and_names_it() -> None:
-    async def fail() -> None:
-        raise RateLimitError("pubmed", "PubMed allows no more requests for now.")
-
-    server = fake_server(literature=FakeSearch(behavior=fail), web=FakeSearch((LONG,)), profile="search-fetch")
-    async with Client(server) as client:
-        found = wire(await client.call_tool("search", {"query": "metformin"}))
-    assert len(found["results"]) == 1
-    assert len(found["errors"]) == 1
-    assert "PubMed allows no more requests for now." in found["errors"][0]

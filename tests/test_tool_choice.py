@@ -18,7 +18,7 @@ from deepcritical_mcp.tools import PROFILES, TOOLS, Profile, tool_choices, tools
 from tests.fakes import FakeSearch, fake_server
 from tests.net.stand_in import stand_in
 from tests.publications import published
-from tests.wire import wire
+from tests.wire import text_of, wire
 
 NAMES = [spec.name for spec in TOOLS]
 
@@ -75,11 +75,11 @@ async def test_a_tool_that_is_not_offered_says_which_are_and_no_next_step_names_
         listed = await client.call_tool("list_evidence", {})
         lost = await client.call_tool("list_evidence", {"session_id": f"rs_{'0' * 32}"})
     told = wire(refused)["error"]["message"]
-    assert "This session is unknown or has expired" in getattr(lost.content[0], "text", "")
+    assert "This session is unknown or has expired" in text_of(lost)
     assert told == "get_evidence is not offered by this server, which has pubmed_search, list_evidence."
     for result in (found, listed, lost):
-        text = "".join(getattr(block, "text", "") for block in result.content)
-        assert not [name for name in NAMES if name in text and name not in ("pubmed_search", "list_evidence")], text
+        told = text_of(result)
+        assert not [name for name in NAMES if name in told and name not in ("pubmed_search", "list_evidence")], told
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,9 @@ def without(folder: Path, off: str, **more: object) -> Settings:
     return Settings(**{"cache_dir": folder, "off": off, "deadline": 10} | more)
 
 
-async def text_of(client: Client, tool: str, **arguments: object) -> tuple[str, bool]:
+async def answer(client: Client, tool: str, **arguments: object) -> tuple[str, bool]:
     result = await client.call_tool(tool, arguments)
-    return "".join(getattr(block, "text", "") for block in result.content), bool(result.is_error)
+    return text_of(result), bool(result.is_error)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.source.rpartition(":")[2])
@@ -152,7 +152,7 @@ def test_an_unknown_name_is_an_error_that_lists_the_known_ones(monkeypatch: pyte
 async def test_tools_whose_source_is_off_are_not_listed_and_say_why(tmp_path: Path) -> None:
     async with Client(create_server(without(tmp_path, "pubmed"))) as client:
         listed = {tool.name for tool in (await client.list_tools()).tools}
-        told, is_error = await text_of(client, "pubmed_search", query="zinc")
+        told, is_error = await answer(client, "pubmed_search", query="zinc")
         instructions = client.instructions or ""
     assert listed == {spec.name for spec in TOOLS} - {"pubmed_search", "pubmed_related"}
     assert is_error
@@ -165,12 +165,12 @@ async def test_tools_whose_source_is_off_are_not_listed_and_say_why(tmp_path: Pa
 async def test_with_everything_off_the_session_still_works(tmp_path: Path) -> None:
     app = create_server(without(tmp_path, ",".join(source_names())))
     async with Client(app) as client:
-        added, failed = await text_of(client, "add_evidence", items=[{"content": "Zinc speeds up repair."}])
+        added, failed = await answer(client, "add_evidence", items=[{"content": "Zinc speeds up repair."}])
         assert not failed, added
-        found, failed = await text_of(client, "semantic_search", query="does zinc help?")
+        found, failed = await answer(client, "semantic_search", query="does zinc help?")
         assert not failed
         assert "Zinc speeds up repair" in found
-        expanded, failed = await text_of(client, "expand_queries", topic="zinc in wound repair")
+        expanded, failed = await answer(client, "expand_queries", topic="zinc in wound repair")
         assert not failed, expanded
     await app.app.aclose()
 
@@ -181,9 +181,9 @@ async def test_what_is_off_is_not_asked_and_not_taken_for_not_found(tmp_path: Pa
         addresses = {f"{name}_base_url": server.url for name in names}
         app = create_server(without(tmp_path, ",".join(source_names()), **addresses))
         async with Client(app) as client:
-            fetched, _ = await text_of(client, "add_evidence", items=[{"pmid": "31000001"}])
-            read, _ = await text_of(client, "get_full_text", id="PMC9000001")
-            claimed, _ = await text_of(
+            fetched, _ = await answer(client, "add_evidence", items=[{"pmid": "31000001"}])
+            read, _ = await answer(client, "get_full_text", id="PMC9000001")
+            claimed, _ = await answer(
                 client, "add_evidence", items=[{"content": "Zinc.", "source": "pubmed", "pmid": "11"}]
             )
         await app.app.aclose()

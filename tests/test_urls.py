@@ -20,7 +20,6 @@ ARTICLE = "https://example.org/2024/03/a-new-trial-of-metformin"
 SAME_PAGE = [
     # scheme, host, port
     ("https://example.org/Path", "HTTPS://EXAMPLE.ORG/Path"),
-    ("https://example.org/a", "http://example.org/a"),
     ("https://example.org/a", "https://example.org:443/a"),
     ("https://example.org/a", "http://example.org:80/a"),
     ("https://example.org/a", "https://example.org:/a"),
@@ -39,10 +38,7 @@ SAME_PAGE = [
     ("https://example.org/?q=a+b", "https://example.org/?q=a%20b"),
     (ARTICLE, f"{ARTICLE}?mc_cid=1&mc_eid=2&mkt_tok=3"),
     (ARTICLE, f"{ARTICLE}?_hsenc=p2&_hsmi=1&__hstc=1&hsCtaTracking=x"),
-    (ARTICLE, f"{ARTICLE}?igshid=1&igsh=2"),
-    (ARTICLE, f"{ARTICLE}?_ga=2.1&_gl=1*x"),
-    (ARTICLE, f"{ARTICLE}?srsltid=AfmB"),
-    (ARTICLE, f"{ARTICLE}?at_medium=RSS&at_campaign=KARANGA"),
+    (ARTICLE, f"{ARTICLE}?igshid=1&igsh=2&_ga=2.1&_gl=1*x&srsltid=AfmB&at_medium=RSS&at_campaign=KARANGA"),
     (ARTICLE, f"{ARTICLE}?pk_campaign=1&mtm_source=2&matomo_kwd=3"),
     (ARTICLE, f"{ARTICLE}?cmpid=x&ncid=y&icid=z&smid=tw-share&xtor=RSS-1"),
     (ARTICLE, f"{ARTICLE}?guccounter=1&guce_referrer=aHR0&guce_referrer_sig=AQ"),
@@ -96,7 +92,6 @@ def test_addresses_of_two_pages_have_two(address: str, other: str):
         "https://duckduckgo.com/y.js?ad_domain=x",
         "https://www.google.com/url?q=javascript:alert(1)",
         "https://www.bing.com/ck/a?u=a1!!!",
-        "https://www.bing.com/ck/a?u=a1_w",
     ],
 )
 def test_what_leads_nowhere_stays_as_it_is(address: str):

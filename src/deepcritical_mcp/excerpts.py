@@ -108,7 +108,6 @@ def refers_back(text: str, start: int) -> bool:
     return text[start : start + 1].islower() or _REFERS_BACK.match(text, start) is not None
 
 
-@remembering(REMEMBERED)
 def has_figures(text: str) -> bool:
     """Whether a text has figures: percentages, ratios, p-values, doses, numbers of patients."""
     return _FIGURES.search(text) is not None

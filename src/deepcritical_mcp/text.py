@@ -16,6 +16,10 @@ from unicodedata import normalize
 
 from deepcritical_mcp.data_files import data_lines as data_lines
 from deepcritical_mcp.data_files import data_table
+from deepcritical_mcp.memory import remembering
+
+REMEMBERED = 200_000
+"""Characters of the texts of which it is remembered how they are quoted."""
 
 _Item = TypeVar("_Item")
 
@@ -259,7 +263,8 @@ def as_code(line: str) -> str:
     return f"{marks}{space}{line}{space}{marks}"
 
 
-def quoted_lines(text: str, indent: str = "") -> list[str]:
+@remembering(REMEMBERED)
+def quoted_lines(text: str, indent: str = "") -> Sequence[str]:
     """The lines of a text from outside, each quoted, character by character as they are; those with anything active in
     them stand between fences."""
     fence, emphasizes = longer_code_marks(text, 3), _emphasizes(text)
@@ -269,7 +274,7 @@ def quoted_lines(text: str, indent: str = "") -> list[str]:
         lambda line: bool(_is_block(line) or _ACTIVE.search(line) or (emphasizes and "*" in line)),
     ):
         shown += [fence] * is_code + [*lines] + [fence] * is_code
-    return [f"{indent}> {line}" for line in shown]
+    return tuple(f"{indent}> {line}" for line in shown)
 
 
 def longer_code_marks(text: str, least: int) -> str:

@@ -4,12 +4,23 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import pytest
 
-from deepcritical_mcp.board import META_KEY, board_meta, board_page, board_report
-from deepcritical_mcp.models import NOTICE_LABELS, SOURCE_LABELS, STATUSES, CitationSource, Evidence
+from deepcritical_mcp.board import META_KEY, board_meta, board_page, board_report, flow_chart
+from deepcritical_mcp.export.flow_numbers import flow_numbers
+from deepcritical_mcp.models import (
+    NOTICE_LABELS,
+    SOURCE_LABELS,
+    STATUSES,
+    CitationSource,
+    Evidence,
+    LoggedQuery,
+    LoggedSearch,
+    Publication,
+)
 from tests.board.samples import SESSION, pieces, places, publication, publications
 
 HOSTILE = "</script><script>alert(1)</script><!-- @DATA@ @SCRIPT@ <script> \u2028 & \\u003c"
@@ -105,3 +116,46 @@ def test_the_map_places_what_has_a_vector_in_the_order_given() -> None:
     assert [spot["id"] for spot in spots] == [evidence[0].id, evidence[2].id, evidence[3].id]
     assert set(spots[0]) == {"id", "title", "source", "date", "status", "status_checked", "x", "y"}
     assert (meta["session_id"], meta["total"]) == (SESSION, 9)
+
+
+QUERY = LoggedQuery(query="ageing", sent="ageing[tiab]", results=120)
+
+
+def marked(*screenings: str, reasons: Sequence[str] = ()) -> list[Publication]:
+    """One publication from PubMed for each decision, with its reason."""
+    from_pubmed = [one for one in publications(4 * len(screenings)) if one.source == "pubmed"]
+    given = [*reasons, *[""] * len(screenings)]
+    return [
+        one.model_copy(update={"screening": screening, "screening_reason": reason})
+        for one, screening, reason in zip(from_pubmed, screenings, given, strict=False)
+    ]
+
+
+def logged(evidence: Sequence[Publication], **changes: object) -> LoggedSearch:
+    fields = {"at": "2026-11-23T04:45:10Z", "tool": "pubmed_search", "source": "pubmed", "title": "PubMed"}
+    ids = tuple(one.id for one in evidence)
+    return LoggedSearch.model_validate({**fields, "queries": (QUERY,), "ids": ids, "new": len(ids), **changes})
+
+
+def test_records_flow_from_their_sources_to_those_included() -> None:
+    evidence = marked("included", "cited", "excluded", "excluded", "", reasons=("", "", "no controls", "in mice"))
+    chart = flow_chart(flow_numbers([logged(evidence, duplicates=2)], evidence))
+    assert [list(step["lines"]) for step in chart["steps"]] == [
+        ["Records identified (n = 7)", "From databases and registers:", "– PubMed: 7"],
+        ["Records in the session (n = 5)"],
+        ["Records decided on (n = 4)"],
+        ["Records included (n = 1)", "Records marked as cited (n = 1)", "– retracted of these: 1"],
+    ]
+    assert [list(step["aside"]) for step in chart["steps"]] == [
+        ["Removed before screening (n = 2)", "– Duplicates: 2"],
+        ["Not decided on (n = 1)"],
+        ["Excluded without a full text (n = 2)", "– no controls: 1", "– in mice: 1"],
+        [],
+    ]
+
+
+def test_without_decisions_the_diagram_ends_and_says_why() -> None:
+    evidence = marked("", "")
+    chart = flow_chart(flow_numbers([logged(evidence)], evidence))
+    assert [step["phase"] for step in chart["steps"]] == ["Identification", "Screening"]
+    assert "Nothing has been included or excluded yet, so the diagram ends here." in chart["notes"]

@@ -9,8 +9,8 @@ from deepcritical_mcp.board import board_report
 from deepcritical_mcp.models import LoggedQuery
 from tests.board.conftest import OpenBoard
 from tests.board.test_accessibility import shortcomings
-from tests.board.test_flow_chart import logged, marked
 from tests.board.test_hostile import HOSTILE
+from tests.board.test_page import logged, marked
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -173,16 +173,11 @@ async def test_findings_come_by_their_gravity_and_else_in_the_order_of_the_draft
     assert report.next_offset == -1
 
 
-async def test_a_claim_whose_numbers_are_nowhere_comes_before_the_others():
-    async with bench() as ours:
-        report = await ours.check()
-    assert report.claims[0].references[0] == 2
-    assert report.claims[0].numbers_missing == ("77%",)
-
-
-async def test_everything_is_counted():
+async def test_everything_is_counted_and_a_claim_whose_numbers_are_nowhere_comes_before_the_others():
     async with bench(RETRACTED) as ours:
-        counts = (await ours.check()).counts
+        report = await ours.check()
+    assert (report.claims[0].references[0], report.claims[0].numbers_missing) == (2, ("77%",))
+    counts = report.counts
     assert (counts["references"], counts["checked"], counts["verified"]) == (4, 4, 3)
     assert (counts["retracted"], "not_found" in counts, "outage" in counts) == (1, False, False)
     assert (counts["quotations"], counts["quotations_verbatim"], counts["quotations_altered"]) == (2, 1, 1)
@@ -229,33 +224,30 @@ async def test_pages_of_a_report_that_is_there_ask_nobody():
         assert (ours.references.asked, ours.ncbi.utilities) == ([[1, 2, 3, 4]], [])
 
 
-async def test_a_page_of_a_draft_that_the_session_does_not_know_is_checked_from_the_start():
+async def test_a_page_of_a_draft_that_the_session_does_not_know_is_checked_from_the_start_and_says_so():
     async with bench() as ours:
         await ours.check(draft("Zinc helps [1].", reference("1")))
         page = await ours.check(offset=2)
-        again = await ours.check()
-    assert (len(ours.references.asked), page.counts) == (3, again.counts)
-    assert findings_of(page) == findings_of(again)[2:]
+        again = await ours.check(offset=2)
+        whole = await ours.check()
+    assert (len(ours.references.asked), page.counts) == (3, whole.counts)
+    assert findings_of(page) == findings_of(whole)[2:]
+    assert page.warnings[0].startswith("This session does not keep the check of this text")
+    assert "offset=0 shows the 2 findings before these" in page.warnings[0]
+    assert not any("does not keep" in one for one in again.warnings)
 
 
-async def test_a_draft_is_checked_anew_from_the_start():
-    async with bench() as ours:
-        await ours.check()
-        ours.ncbi.records["1"] = article("1", f"{TITLES['1']}.", citation=notice("RetractionIn", "J. 2022;1:2", "99"))
-        report = await ours.check()
-        assert len(ours.references.asked) == 2
-        assert len(findings_of(report)) == len(
-            findings_of(cast(CitationReport, await ours.checker.kept_report(ours.session)))
-        )
-
-
-async def test_of_records_that_the_session_has_only_the_status_is_asked_in_one_request():
+async def test_a_draft_is_checked_anew_and_of_records_that_the_session_has_only_the_status_is_asked_in_one_request():
     async with bench() as ours:
         await ours.check()
         ours.ncbi.server.asked.clear()
-        report = await ours.check()
+        assert (await ours.check()).counts["verified"] == 4
         assert ours.ncbi.utilities == ["efetch"]
-    assert report.counts["verified"] == 4
+        ours.ncbi.records["1"] = article("1", f"{TITLES['1']}.", citation=notice("RetractionIn", "J. 2022;1:2", "99"))
+        report = await ours.check()
+        assert (len(ours.references.asked), report.counts["retracted"]) == (3, 1)
+        kept = cast(CitationReport, await ours.checker.kept_report(ours.session))
+    assert len(findings_of(report)) == len(findings_of(kept))
 
 
 async def test_an_offset_beyond_the_end_is_refused():
@@ -399,16 +391,6 @@ async def test_a_paper_that_is_listed_twice_is_named():
     async with bench() as ours:
         report = await ours.check(draft("Zinc helps [1,3], copper does not [2].", *listed))
     assert "The same paper is listed more than once: references [1] and [3] (pubmed:1)." in report.warnings
-
-
-async def test_a_page_of_another_text_says_that_the_gravest_findings_come_before_it():
-    async with bench() as ours:
-        await ours.check(draft("Zinc helps [1].", reference("1")))
-        page = await ours.check(offset=2)
-        again = await ours.check(offset=2)
-    assert page.warnings[0].startswith("This session does not keep the check of this text")
-    assert "offset=0 shows the 2 findings before these" in page.warnings[0]
-    assert not any("does not keep" in one for one in again.warnings)
 
 
 async def test_a_part_that_gets_nowhere_is_an_error_and_not_an_endless_loop():

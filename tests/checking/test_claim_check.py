@@ -56,13 +56,7 @@ async def test_each_cited_record_shows_its_passage_nearest_to_the_sentence() -> 
     assert iron.relevance == round(iron.relevance, 3)
 
 
-async def test_without_a_model_words_decide() -> None:
-    [claim] = await check_claims([citing("Zinc: fewer colds.", 1)], {1: ZINC}, PassageEmbedder(BrokenModel()))
-    assert "fewer colds" in claim.passage
-    assert 0 < claim.relevance <= 1
-
-
-async def test_a_full_text_gives_the_passage_with_its_anchor_and_never_the_list_of_references() -> None:
+async def test_without_a_model_words_find_the_passage_of_a_full_text_and_never_its_list_of_references() -> None:
     paper = full_text(
         "Mice were bought from a farm. " * 20,
         "Iron made the mice gain weight quickly. " + "They were kept in cages. " * 20,
@@ -70,6 +64,7 @@ async def test_a_full_text_gives_the_passage_with_its_anchor_and_never_the_list_
     )
     [claim] = await check_claims([citing("Iron makes mice gain weight", 3)], {3: paper}, PassageEmbedder(BrokenModel()))
     assert claim.where == "pubmed:202 s1p2"
+    assert 0 < claim.relevance <= 1
     assert claim.passage.startswith("Iron made the mice gain weight quickly.")
 
 
@@ -120,7 +115,6 @@ HEART = abstract(
             ("0.57",),
         ),
         ("814 patients received simvastatin, 803 placebo.", "814 were assigned to simvastatin", (), ()),
-        ("Simvastatin (n = 814) or placebo (n = 803) was given.", "803 to placebo", (), ()),
     ],
 )
 async def test_the_passage_shown_is_the_one_that_can_settle_the_claim(
@@ -164,10 +158,8 @@ DOSES = "Itching improved with apremilast 20 mg (−35.5%) and 30 mg (−43.7%) 
 SPLIT = "Adults were randomized to vitamin D (14,000 IU/day; n = 30) or placebo (n = 23) over 48 weeks."
 WEEKS = "Cholesterol fell by 7% at week 3 and by 4% at week 4."
 TURNED = "Compared with placebo, more patients on olanzapine gained weight (25.4% vs. 3.1%; p = .007)."
-FALLS = "Falls occurred in 21% of adults with selenium and in 34% of those with starch."
 PNEUMONIA = "Pneumonia was reduced: placebo 16 (80%) patients versus supplement seven (33%)."
 ARMS = "Response rates were 45% and 30% in the drug and placebo arms, respectively."
-RASH = "Rash (23% vs 2%) was more common with erlotinib than with placebo."
 OUTCOMES = "Peak volume rose by 106 ml, trough volume by 97 ml."
 
 
@@ -203,12 +195,9 @@ def test_numbers_that_stand_with_another_group_or_outcome_are_told(
         ("3.1% gained weight with placebo and 25.4% with olanzapine.", TURNED),
         ("Peak volume rose by 106 ml and trough volume by 97 ml.", OUTCOMES),
         ("Itching fell by 35.5% with 20 mg and by 43.7% with 30 mg of apremilast.", DOSES),
-        ("21% of adults with selenium fell.", FALLS),
         ("In the placebo group 111 patients died.", HEART_GROUPS),
         ("Pneumonia occurred in 33% with the supplement, less than with placebo.", PNEUMONIA),
-        ("The supplement lowered pneumonia from 80% to 33%.", PNEUMONIA),
         ("Of patients on placebo 30% responded.", ARMS),
-        ("Rash occurred in 23% with erlotinib.", RASH),
         ("Peak and trough volume rose by 106 and 97 ml.", OUTCOMES),
     ],
 )

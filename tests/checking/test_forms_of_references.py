@@ -5,7 +5,7 @@ import pytest
 from deepcritical_mcp.checking.reference_meaning import corrected
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.references import read_reference
-from tests.checking.reference_cases import LIBRARY, TNF, ZINC, article, checked, graver
+from tests.checking.reference_cases import LIBRARY, ZINC, article, checked, graver
 
 MAIN = "Zinc supplementation and wound healing in older adults"
 TITLE = f"{MAIN}: a randomized controlled trial"
@@ -263,27 +263,18 @@ def test_the_journal_can_be_read_from_its_place_before_the_year(written: str, jo
     assert read_reference(written).says.journal == journal
 
 
-async def test_another_name_and_year_beside_a_number_show_a_wrong_number() -> None:
-    for written in ("Okafor 2004; PMID: 30000002", "Okafor 2018, doi:10.1073/pnas.1712345115"):
-        assert (await checked(written, inline=True)).verdict == "wrong_id"
-    assert (await checked("Zhang 2018; PMID: 30000002", inline=True)).publication == TNF
-
-
 PEOPLE = "Jan K. Müller et al."
 LISTED = "J.K. Müller, A. van der Berg, S.P. O’Connor, W. Zhang, A.M. Silva Costa, Å. Ødegård"
 JOURNAL = "Journal of Nutrition and Wound Care"
 STYLES = [
     f"{LISTED}, {TITLE}, J. Nutr. Wound Care {{v}} (2019) {{p}}–357.",
-    f"{LISTED}, {TITLE}, J. Nutr. Wound Care {{v}} (3) (2019) {{p}}–357.",
     f"Müller JK, van der Berg A et al.: {TITLE}. J Nutr Wound Care {{v}} (2019) {{p}}–357.",
     f"{PEOPLE}, ‘{TITLE}’, {JOURNAL}, {{v}}.3 (2019), {{p}}–357.",
-    f"{PEOPLE}, ‘{TITLE}’, {JOURNAL}, {{v}}, 3 (2019), {{p}}–357.",
     f"{PEOPLE}, ‘{TITLE}’, {JOURNAL}, {{v}}, 3 (2019), pp. {{p}}–357.",
     f"{PEOPLE}, ‘{TITLE}’, {JOURNAL}, {{v}}: 3 (March 2019), {{p}}–357.",
     f"{PEOPLE}, ‘{TITLE}’, {JOURNAL} {{v}}/3 (2019): {{p}}–357.",
     f"Müller, Jan K. et al. (Mar. 2019). “{TITLE}”. In: {JOURNAL} {{v}}.3, pp. {{p}}–357.",
     f"Müller, Jan K. u. a.: {TITLE}. In: {JOURNAL} {{v}}, Heft 3 (2019), S. {{p}}–357.",
-    f"Müller, Jan K. u. a.: {TITLE}. In: {JOURNAL} {{v}} (2019), Nr. 3, S. {{p}}–357.",
     f"MÜLLER, Jan K. et al. {TITLE}. {JOURNAL}. 2019, roč. {{v}}, č. 3, s. {{p}}–357.",
     f"{PEOPLE}, {TITLE}, {{v}} J. Nutr. Wound Care {{p}} (2019).",
     f"{PEOPLE}, *{TITLE}*, {{v}} J. NUTR. WOUND CARE {{p}}, 331–32 (2019).",

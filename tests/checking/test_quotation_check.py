@@ -41,7 +41,6 @@ def test_brackets_hold_an_insertion_or_are_compared(quote: str, difference: str)
 @pytest.mark.parametrize(
     "quote",
     [
-        "It was not associated with falls in the trial",
         "[I]t was not associated with falls in the trial.",
         "“TNF-alpha levels were higher in treated patients”",
         "TNF-&alpha; levels were <i>higher</i> in **treated** patients",
@@ -73,7 +72,6 @@ def test_typography_omissions_and_marks_of_citations_leave_a_quotation_verbatim(
             "number changed: “34” → “41”; number changed: “41” → “34”",
         ),
         ("We randomly assigned 1,234 patients to receive 25 mg of zinc", "number changed: “2.5” → “25”"),
-        ("We randomly assigned 1,234 patients to receive 2.5 µg of zinc", "words changed: “mg” → “µg”"),
         ("It was associated with falls in the trial", "negation left out: “not”"),
         ("It was … associated with falls in the trial", "the words left out deny it: “not”"),
         (

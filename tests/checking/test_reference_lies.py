@@ -18,7 +18,6 @@ SHORT = article(
     "Evolution of organs | Evol Organs | 2013-06 | 140 | 11 | 2247-51",
 )
 SOUND = "Moor R, Thevet E. The zinc finger. Evol Organs. 2013;140(11):2247-51."
-INVENTED = "Miller JT, Chang W. Copper and telomere elongation in octogenarians. J Old Age. 2021;385(4):301-12."
 
 
 async def without_pubmed(
@@ -66,32 +65,6 @@ async def test_a_title_with_an_invented_rest_is_another_title(mark: str) -> None
 async def test_a_short_subtitle_that_the_record_lacks_is_nothing() -> None:
     written = "Moor R, Thevet E. The zinc finger: a review. Evol Organs. 2013;140(11):2247-51."
     assert (await checked(written, [SHORT])).problems == ()
-
-
-@pytest.mark.parametrize(
-    "written", [f"(a) {SOUND} (b) {INVENTED}", f"{SOUND} See also: {INVENTED}", f"{SOUND[:-1]}; {INVENTED}"]
-)
-async def test_a_second_work_in_an_entry_is_told(written: str) -> None:
-    outcome = await checked(written, [SHORT])
-    assert outcome.verdict == "unchecked"
-    assert corrected(written, SHORT, outcome.problems) == ""
-    assert outcome.publication
-    assert outcome.publication.id == SHORT.id
-    assert "octogenarians" in outcome.problems[0].written
-    assert "was not checked" in outcome.reason
-
-
-@pytest.mark.parametrize(
-    "note",
-    [
-        "Epub 2013 May 1. PubMed PMID: 30000021.",
-        "Erratum in: Evol Organs. 2014;141(2):502. Comment in Smith JA. Evol Organs. 2014;12(3):14-5.",
-        "This review from 2013 describes how the fingers of proteins hold zinc.",
-        "Available from: https://example.org/zinc. Accessed 3 May 2020. Free PMC article.",
-    ],
-)
-async def test_a_note_behind_a_reference_is_no_second_work(note: str) -> None:
-    assert (await checked(f"{SOUND} {note}", [SHORT])).problems == ()
 
 
 @pytest.mark.parametrize("journal", ["J Evol Organs", "J", "Organs"])
@@ -232,20 +205,6 @@ async def test_a_reference_in_capitals_is_the_same(written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "place",
-    [
-        "Am J Gastroenterol 2024;119:{}.",
-        "Am. J. Gastroenterol. 119, {} (2024).",
-        "Am J Gastroenterol 2024 Sep;119(9):{}.",
-    ],
-)
-async def test_a_page_that_could_be_a_year_is_compared(place: str) -> None:
-    start = "Berg A, Ruiz K, et al. Guideline for the management of ulcerative colitis in adults. "
-    assert graver(await checked(start + place.format(1830), [COLITIS])) == {"pages"}
-    assert graver(await checked(start + place.format(1730), [COLITIS])) == set()
-
-
-@pytest.mark.parametrize(
     "written",
     [
         "Zinc gluconate lozenges for treating the common cold in schoolchildren. Feifel D, Reza T, Robeck S "
@@ -332,20 +291,11 @@ async def test_a_year_alone_is_the_year(journal: str) -> None:
         assert graver(await checked(written, [one])) == {"year"}
 
 
-@pytest.mark.parametrize(
-    ("rest", "field", "written"), [("Berg A, Ruiz K. Am J Gastroenterol 2024;119:2024.", "pages", "2024")]
-)
-async def test_only_what_is_wrong_is_told_and_changed(rest: str, field: str, written: str) -> None:
-    reference = f"Guideline for the management of ulcerative colitis in adults. {rest}"
+async def test_only_what_is_wrong_is_told_and_changed() -> None:
+    title = "Guideline for the management of ulcerative colitis in adults"
+    reference = f"{title}. Berg A, Ruiz K. Am J Gastroenterol 2024;119:2024."
     outcome = await checked(reference, [LOZENGES, COLITIS])
-    assert [(one.field, one.written) for one in outcome.problems if not one.minor] == [(field, written)]
+    assert [(one.field, one.written) for one in outcome.problems if not one.minor] == [("pages", "2024")]
     line = corrected(reference, COLITIS, outcome.problems)
     assert "Ruiz K" in line
     assert "119:2024" not in line
-
-
-async def test_a_corrigendum_of_the_same_authors_is_not_their_paper() -> None:
-    written = "Feifel D, Reza T, Robeck S. Corrigendum. Neuropsychopharmacology. 1999;20(4):445."
-    outcome = await checked(written, [LOZENGES])
-    assert outcome.verdict in ("not_found", "ambiguous")
-    assert outcome.problems == ()

@@ -208,16 +208,6 @@ def test_parts_fit_and_have_each_finding_once(limit: int) -> None:
     assert all(part.counts == whole.counts for part in shown)
 
 
-def test_two_hundred_sound_references_take_one_answer_and_one_line() -> None:
-    (part,) = parts(brief(draft(200, 0)), 32_000)
-    assert "\nVerified: references 3–202.\n" in report_text(part)
-    assert part.model_dump(mode="json")["references"][-1] == {
-        "index": 202,
-        "verdict": "verified",
-        "record": {"id": "pubmed:202"},
-    }
-
-
 def test_fields_that_are_empty_are_left_out() -> None:
     bare = report(
         [

@@ -1,14 +1,12 @@
 """Providers on loopback for commands in processes of their own, in their wire formats."""
 
 import json
-import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import cast
+from typing import ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
-from tests.net.stand_in import Answer
+from tests.net.stand_in import Answer, Quiet, in_a_thread
 from tests.sources import wire
 from tests.sources.citing_wire import citations, icite, icite_paper
 from tests.sources.crossref.crossref_wire import NOT_FOUND, listed
@@ -18,14 +16,9 @@ from tests.sources.ncbi import article, as_json, efetch, elink, esearch, espell
 RECORDS = {"11": article("11", "Zinc in wound repair."), "12": article("12", "Zinc and the common cold.")}
 
 
-class _Server(ThreadingHTTPServer):
-    def __init__(self, records: Mapping[str, str]) -> None:
-        self.records = records
-        super().__init__(("127.0.0.1", 0), _Handler)
-
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Quiet):
     protocol_version = "HTTP/1.1"
+    records: ClassVar[Mapping[str, str]]
 
     def do_GET(self) -> None:
         self._answer("")
@@ -33,13 +26,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._answer(self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode())
 
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
     def _answer(self, body: str) -> None:
         parts = urlsplit(self.path)
-        records = cast("_Server", self.server).records
-        answer = _answer(parts.path, dict(parse_qsl(parts.query) + parse_qsl(body)), records)
+        answer = _answer(parts.path, dict(parse_qsl(parts.query) + parse_qsl(body)), self.records)
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.content_type)
         self.send_header("Content-Length", str(len(answer.body)))
@@ -91,7 +80,5 @@ def providers_on_loopback(records: Mapping[str, str] = RECORDS) -> Generator[str
     """NCBI with these records under /entrez/eutils of one address, its citation matcher under /citmatch, Crossref under
     /crossref, DuckDuckGo under /html/, Europe PMC under /europepmc, iCite under /icite, ClinicalTrials.gov under
     /ctgov, and the accounts of Tavily, Brave and SerpAPI under their names."""
-    with _Server(records) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with in_a_thread(type("Providers", (_Handler,), {"records": records})) as address:
+        yield address

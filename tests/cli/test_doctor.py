@@ -2,38 +2,25 @@
 
 import json
 import sys
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from tests.cli.conftest import Command
+from tests.net.stand_in import Quiet, in_a_thread
 
 NO_SERVER = "http://127.0.0.1:9/nothing"
 KEYS = {"TAVILY_API_KEY": "tvly-secret-1", "BRAVE_API_KEY": "BSA-secret-2", "SERPAPI_API_KEY": "secret-3"}
 
 
-class _Refusing(BaseHTTPRequestHandler):
+class _Refusing(Quiet):
     """A proxy that refuses every request."""
 
     def do_CONNECT(self) -> None:
         self.send_error(403)
 
     do_GET = do_POST = do_CONNECT
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-@pytest.fixture
-def refusing_proxy() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 def _checks(output: str) -> dict[str, dict[str, Any]]:
@@ -125,12 +112,11 @@ def test_a_data_folder_that_everybody_can_write_to_is_reported(command: Command,
     assert "chmod 700" in found["advice"]
 
 
-def test_a_proxy_that_refuses_is_reported_without_its_password(
-    command: Command, refusing_proxy: str, sample_world: dict[str, str]
-):
-    through = refusing_proxy.replace("http://", "http://ada:sesame@")
+def test_a_proxy_that_refuses_is_reported_without_its_password(command: Command, sample_world: dict[str, str]):
     world = {name: value for name, value in sample_world.items() if name != "NO_PROXY"}
-    done = command("doctor", "--json", HTTP_PROXY=through, http_proxy=through, **world)
+    with in_a_thread(_Refusing) as refusing_proxy:
+        through = refusing_proxy.replace("http://", "http://ada:sesame@")
+        done = command("doctor", "--json", HTTP_PROXY=through, http_proxy=through, **world)
     assert done.returncode == 1
     found = _checks(done.stdout)
     assert refusing_proxy.removeprefix("http://") in found["Proxy"]["finding"]

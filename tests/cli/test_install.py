@@ -41,6 +41,8 @@ def test_install_adds_the_server_and_undo_removes_it(command: Command, home: Pat
     document = json.loads(_file(home, name).read_text(encoding="utf-8"))
     servers = document["servers" if name == "vscode" else "mcpServers"]
     assert Path(servers["deepcritical"]["command"]).is_absolute()
+    assert "already" in command("install", "--client", name, "--yes").stdout
+    assert json.loads(_file(home, name).read_text(encoding="utf-8")) == document
     undone = command("install", "--client", name, "--undo", "--yes")
     assert undone.returncode == 0, undone.stderr
     assert not _file(home, name).exists()
@@ -99,14 +101,6 @@ def test_a_file_that_cannot_be_read_is_left_alone(command: Command, home: Path, 
     assert len(refused.stderr.strip().splitlines()) == 1
     assert path.read_bytes() == content
     assert [one.name for one in home.iterdir()] == [path.name]
-
-
-def test_installing_twice_changes_nothing(command: Command, home: Path):
-    command("install", "--client", "cursor", "--yes")
-    before = _file(home, "cursor").read_bytes()
-    again = command("install", "--client", "cursor", "--yes")
-    assert "already" in again.stdout
-    assert _file(home, "cursor").read_bytes() == before
 
 
 def test_an_existing_entry_keeps_its_keys_and_undo_restores_it(command: Command, home: Path):

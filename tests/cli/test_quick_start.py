@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-SERVER = "from deepcritical_mcp.cli import main; main()"
+from tests.transports.test_opening import CLIENT, INITIALIZED, QUICK, greeting, said
+
 ANOTHER_PYDANTIC = "import pydantic; pydantic.VERSION = '2.13.4'"
-CLIENT = {"name": "test", "version": "0"}
-GREETING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": CLIENT,
@@ -29,29 +28,14 @@ REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def answers(code: str, folder: Path, *, modern: bool) -> list[dict[str, Any]]:
-    """What a server says to each request, in one protocol era."""
-    first: tuple[str, dict[str, Any]] = ("server/discover", {}) if modern else ("initialize", GREETING)
-    command, environment = [sys.executable, "-c", code], {"HOME": str(folder), "DEEPCRITICAL_DATA_DIR": "memory"}
-    with subprocess.Popen(
-        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdin
-        assert process.stdout
-        said: list[dict[str, Any]] = []
-        for number, (method, params) in enumerate((first, *REQUESTS)):
-            sent = {**params, "_meta": META} if modern else params
-            message = {"jsonrpc": "2.0", "id": number, "method": method, "params": sent}
-            process.stdin.write(json.dumps(message) + "\n")
-            process.stdin.flush()
-            answer = json.loads(process.stdout.readline())
-            while answer.get("id") != number:  # a notification
-                answer = json.loads(process.stdout.readline())
-            said.append(answer)
-            if method == "initialize":
-                process.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
-        process.kill()
-    return said
+def conversation(*, modern: bool) -> list[dict[str, Any]]:
+    """The requests of a client, in one protocol era."""
+    first: tuple[str, dict[str, Any]] = ("server/discover", {}) if modern else ("initialize", greeting()["params"])
+    asked = [
+        {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": META} if modern else params}
+        for number, (method, params) in enumerate((first, *REQUESTS))
+    ]
+    return asked if modern else [asked[0], INITIALIZED, *asked[1:]]
 
 
 def run(code: str) -> str:
@@ -61,10 +45,11 @@ def run(code: str) -> str:
 @pytest.mark.long
 @pytest.mark.parametrize("modern", [False, True])
 def test_every_answer_is_the_same_with_and_without_it(tmp_path: Path, modern: bool) -> None:
-    quick = answers(SERVER, tmp_path, modern=modern)
-    assert quick == answers(f"{ANOTHER_PYDANTIC}; {SERVER}", tmp_path, modern=modern)
-    assert "result" in quick[0]
-    assert len(quick[1]["result"]["tools"]) == 15
+    messages = conversation(modern=modern)
+    quick = said(QUICK, tmp_path, *messages)
+    assert quick == said(f"{ANOTHER_PYDANTIC}; {QUICK}", tmp_path, *messages)
+    answers = {one["id"]: one["result"] for one in map(json.loads, quick) if one.get("id") in (0, 1)}
+    assert (len(answers), len(answers[1]["tools"])) == (2, 15)
 
 
 IMPORTED = "import mcp_types, pydantic; print(mcp_types.Tool.__pydantic_complete__, pydantic.BaseModel.model_config)"

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import sysconfig
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import httpx
@@ -13,9 +13,10 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
+from deepcritical_mcp.evidence.passage_embedder import Embedder
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
-from tests.evidence.stand_ins import Clock
+from tests.evidence.stand_ins import Clock, Registries
 
 PLACES = ("memory", "folder", "server")
 
@@ -100,12 +101,12 @@ def lasting_place(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-async def registries(embedder: EmbeddingService, clock: Clock) -> AsyncGenerator[Callable[[Settings], SessionRegistry]]:
+async def registries(embedder: EmbeddingService, clock: Clock) -> AsyncGenerator[Registries]:
     """Makes registries, each as a process of its own would; all are closed at the end."""
     made: list[SessionRegistry] = []
 
-    def make(settings: Settings) -> SessionRegistry:
-        made.append(SessionRegistry(settings, embedder, open_backend(settings), clock=clock))
+    def make(settings: Settings, model: Embedder | None = None) -> SessionRegistry:
+        made.append(SessionRegistry(settings, model or embedder, open_backend(settings), clock=clock))
         return made[-1]
 
     yield make

@@ -1,13 +1,24 @@
 """Evidence, clocks and models for the tests of the evidence store."""
 
-from collections.abc import Mapping, Sequence
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Protocol
 from zlib import crc32
 
+import anyio
 import numpy as np
 from numpy.typing import NDArray
 
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
+from deepcritical_mcp.evidence.passage_embedder import Embedder
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import CitationSource, Publication, PublicationStatus, Text, TextKind, split_name
 from deepcritical_mcp.reading import Section, assembled
 
@@ -110,3 +121,61 @@ class HashingModel:
 
     async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return await self.vectors(texts)
+
+
+class HeldModel(HashingModel):
+    """Answers queries at once, but embeds certain texts only when it is let."""
+
+    def __init__(self, dimension: int = 16) -> None:
+        super().__init__(dimension=dimension)
+        self.holds: Callable[[Sequence[str]], bool] = lambda _: False
+        self.asked, self.let = anyio.Event(), anyio.Event()
+
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if not self.missing and self.holds(texts):
+            self.asked.set()
+            await self.let.wait()
+        return await super().vectors(texts)
+
+    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return await HashingModel.vectors(self, texts)
+
+
+class Registries(Protocol):
+    """Makes registries, each as a process of its own would; they are closed for the test."""
+
+    def __call__(self, settings: Settings, model: Embedder | None = None) -> SessionRegistry: ...
+
+
+@asynccontextmanager
+async def registry_of(folder: Path, clock: Clock | None = None) -> AsyncGenerator[SessionRegistry]:
+    """What a process has that keeps sessions in this folder."""
+    settings = Settings(data_dir=folder)
+    registry = SessionRegistry(settings, HashingModel(), open_backend(settings), clock=clock or Clock())
+    yield registry
+    await registry.aclose()
+
+
+class Steps:
+    """Kills its process at one of the steps that it is told of."""
+
+    def __init__(self, point: int) -> None:
+        self.left = point
+
+    def step(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed_at_each_step(act: Callable[[int], Awaitable[None]]) -> None:
+    """`act(1)`, `act(2)`, … each in a child that is killed at that step, until one of them runs to its end."""
+    point, status = 0, signal.SIGKILL
+    while os.WIFSIGNALED(status):
+        point += 1
+        child = os.fork()
+        if not child:
+            anyio.run(act, point)
+            os._exit(0)
+        status = os.waitpid(child, 0)[1]
+    sys.exit(os.waitstatus_to_exitcode(status))

@@ -15,12 +15,10 @@ from deepcritical_mcp.evidence.adding import Batch
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.clustering import member_of
 from deepcritical_mcp.evidence.identity import base_id
-from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.storage.backend import MemoryBackend, Space
 from deepcritical_mcp.evidence.storage.stored_items import KeptSession, new_session_id
 from deepcritical_mcp.models import Publication
-from tests.evidence.stand_ins import HashingModel, piece
+from tests.evidence.stand_ins import Registries, piece, registry_of
 from tests.evidence.test_identity import note, page, paper
 
 BARE = "Prophylactic surgery and survival of women who carry a germline"
@@ -194,7 +192,7 @@ def test_random_descriptions_end_up_the_same_in_two_orders(some: list[Publicatio
 
 
 async def test_what_turns_out_to_be_several_publications_is_separated_and_said(
-    place: Settings, registries: Callable[[Settings], SessionRegistry]
+    place: Settings, registries: Registries
 ) -> None:
     store = await registries(place).open()
     first, *others = (page(TEXT, DIET, date=year, authors=["Rossi A"]) for year in ("2021", "2020", "2019"))
@@ -209,7 +207,7 @@ async def test_what_turns_out_to_be_several_publications_is_separated_and_said(
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 async def test_a_twin_of_two_publications_leaves_both_whatever_the_order(
-    lasting_place: Settings, registries: Callable[[Settings], SessionRegistry], order: tuple[int, ...]
+    lasting_place: Settings, registries: Registries, order: tuple[int, ...]
 ) -> None:
     some = [
         page(TEXT, DIET, doi="10.1000/a"),
@@ -249,9 +247,11 @@ def _nothing(*_: Any) -> None:
     """As if the process had ended before it."""
 
 
-async def test_a_further_description_does_not_bring_the_id_of_another_publication(tmp_path: Path) -> None:
+async def test_a_further_description_does_not_bring_the_id_of_another_publication(
+    registries: Registries, tmp_path: Path
+) -> None:
     settings = Settings(data_dir=tmp_path)
-    registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
+    registry = registries(settings)
     store = await registry.open()
     described = (aspirin(), aspirin(pmid="1"), vitamin(), vitamin(pmid="2"), vitamin(journal="Bone"))
     for one in (*described, aspirin(pmid="1", keywords=("adenoma",))):
@@ -260,32 +260,27 @@ async def test_a_further_description_does_not_bring_the_id_of_another_publicatio
         assert await store.ids() == ["pubmed:1", "pubmed:2"]
         assert (await store.get([f"doi:{BOOK}"]))[f"doi:{BOOK}"].id == "pubmed:1"
         await registry.aclose()
-        registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
-        store = await registry.get(store.session_id)
+        store = await registries(settings).get(store.session_id)
     assert [one.id for one in await store.remove([f"doi:{BOOK}"])] == ["pubmed:1"]
-    await registry.aclose()
 
 
 async def test_an_interrupted_renaming_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Settings(data_dir=tmp_path)
-    registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
-    store = await registry.open()
-    await store.add_evidence([aspirin()])
-    with monkeypatch.context() as killed:
-        killed.setattr(Space, "remove", _nothing)
-        await store.add_evidence([aspirin(pmid="1")])
-        await registry.aclose()
+    async with registry_of(tmp_path) as registry:
+        store = await registry.open()
+        await store.add_evidence([aspirin()])
+        with monkeypatch.context() as killed:
+            killed.setattr(Space, "remove", _nothing)
+            await store.add_evidence([aspirin(pmid="1")])
     for expected in (["pubmed:1"], []):
-        registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
-        store = await registry.get(store.session_id)
-        assert await store.ids() == expected
-        await store.remove(["pubmed:1"])
-        await registry.aclose()
+        async with registry_of(tmp_path) as registry:
+            store = await registry.get(store.session_id)
+            assert await store.ids() == expected
+            await store.remove(["pubmed:1"])
 
 
 @pytest.mark.parametrize("at_once", [False, True])
-async def test_nor_does_it_take_that_id_when_the_other_gets_a_better_one(at_once: bool) -> None:
-    store = await SessionRegistry(Settings(), HashingModel(), open_backend(Settings())).open()
+async def test_nor_does_it_take_that_id_when_the_other_gets_a_better_one(registries: Registries, at_once: bool) -> None:
+    store = await registries(Settings()).open()
     await store.add_evidence([aspirin(pmid="1")])
     described = [vitamin(), aspirin(journal="Gut"), vitamin(pmid="3")]
     calls = [described] if at_once else [[one] for one in described]

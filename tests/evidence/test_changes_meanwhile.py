@@ -1,6 +1,6 @@
 """What other calls and processes do while one is waiting: nothing is lost, and nothing is said of another text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
@@ -10,34 +10,22 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
-from tests.evidence.stand_ins import Clock, HashingModel, piece
+from tests.evidence.stand_ins import HashingModel, HeldModel, Registries, piece
 from tests.publications import published
 
 TITLE = "Zinc and wounds"
 
 
-class Slow(HashingModel):
-    """A model that embeds certain texts only when it is let, and can be busy with documents."""
-
-    def __init__(self) -> None:
-        super().__init__(dimension=64)
-        self.holds: Callable[[Sequence[str]], bool] = lambda _: False
-        self.asked, self.let, self.is_busy = anyio.Event(), anyio.Event(), False
+class BusyModel(HashingModel):
+    """Embeds queries, but is busy with documents."""
 
     async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        if self.is_busy:
-            raise EmbeddingError("The embedding model is busy with other calls.")
-        if self.holds(texts):
-            self.asked.set()
-            await self.let.wait()
-        return await super().vectors(texts)
+        raise EmbeddingError("The embedding model is busy with other calls.")
 
     async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return await HashingModel.vectors(self, texts)
+        return await super().vectors(texts)
 
 
 def page(content: str, number: int = 1, title: str = TITLE) -> Publication:
@@ -45,14 +33,14 @@ def page(content: str, number: int = 1, title: str = TITLE) -> Publication:
 
 
 @pytest.mark.parametrize("what", ["longer", "removed", "excluded", "retracted"])
-async def test_what_another_process_writes_while_a_text_is_embedded_stays(lasting_place: Settings, what: str) -> None:
-    settings = lasting_place
-    model, other = Slow(), HashingModel(dimension=64)
-    registries = [SessionRegistry(settings, one, open_backend(settings)) for one in (model, other)]
-    store = await registries[0].open()
+async def test_what_another_process_writes_while_a_text_is_embedded_stays(
+    registries: Registries, lasting_place: Settings, what: str
+) -> None:
+    model, other = HeldModel(64), HashingModel(dimension=64)
+    store = await registries(lasting_place, model).open()
     await store.add_evidence([page("A short page.")])
     (id,) = await store.ids()
-    elsewhere = await registries[1].get(store.session_id)
+    elsewhere = await registries(lasting_place, other).get(store.session_id)
     model.holds = lambda texts: any("longer" in text for text in texts)
     async with anyio.create_task_group() as group:
         group.start_soon(store.add_evidence, [page("A longer page than that.")])
@@ -77,18 +65,10 @@ async def test_what_another_process_writes_while_a_text_is_embedded_stays(lastin
             assert ("longest" in content) == (what == "longer")
             (shown,) = await one.search_similar(f"{TITLE}. {content}")
             assert shown.relevance == pytest.approx(1.0, abs=1e-5)
-    for registry in registries:
-        await registry.aclose()
 
 
-async def in_memory(model: HashingModel) -> EvidenceStore:
-    return await SessionRegistry(Settings(), model, open_backend(Settings())).open()
-
-
-async def test_without_documents_vectors_relevance_measures_words() -> None:
-    model = Slow()
-    store = await in_memory(model)
-    model.is_busy = True
+async def test_without_documents_vectors_relevance_measures_words(registries: Registries) -> None:
+    store = await registries(Settings(), BusyModel()).open()
     pages = [page("Zinc heals wounds."), page("Copper.", 2)]
     await store.add_evidence(pages)
     first, second = await store.relevance("zinc heals", pages)
@@ -99,20 +79,6 @@ async def test_without_documents_vectors_relevance_measures_words() -> None:
 
 ENDS = ("cancelled", "no model", "asleep", "removed")
 NUMBERS = range(3)
-
-
-class Held(HashingModel):
-    """A model that embeds longer texts only when it is let."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked, self.is_held = anyio.Event(), True
-
-    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        if self.is_held and any("longer" in text for text in texts):
-            self.asked.set()
-            await anyio.sleep_forever()
-        return await super().vectors(texts)
 
 
 def pages(content: str) -> list[Publication]:
@@ -130,16 +96,20 @@ async def is_right(store: EvidenceStore, model: HashingModel) -> bool:
 
 
 @pytest.mark.parametrize("end", ENDS)
-async def test_no_text_keeps_the_vector_of_an_earlier_one(lasting_place: Settings, clock: Clock, end: str) -> None:
-    model = Held()
-    registry = SessionRegistry(lasting_place, model, open_backend(lasting_place), clock=clock)
+async def test_no_text_keeps_the_vector_of_an_earlier_one(
+    registries: Registries, lasting_place: Settings, end: str
+) -> None:
+    model = HeldModel()
+    model.holds = lambda texts: any("longer" in text for text in texts)
+    registry = registries(lasting_place, model)
     store = await registry.open()
     await store.add_evidence(pages("A short page."))
     async with anyio.create_task_group() as group:
         group.start_soon(store.add_evidence, pages("A longer page."))
         await model.asked.wait()
         group.cancel_scope.cancel()
-    model.is_held, model.missing = False, True
+    model.holds = lambda _: False
+    model.missing = True
     if end == "removed":
         await store.remove(await store.ids())
         assert await store.ids() == []
@@ -149,10 +119,8 @@ async def test_no_text_keeps_the_vector_of_an_earlier_one(lasting_place: Setting
         assert (first.content, first.relevance < 1.0) == ("A longer page.", True)
     if end == "asleep":
         await registry.aclose()
-        registry = SessionRegistry(lasting_place, model, open_backend(lasting_place), clock=clock)
-        store = await registry.get(store.session_id)
+        store = await registries(lasting_place, model).get(store.session_id)
     model.missing = False
     assert len(await store.ids()) == len(NUMBERS)
     await store.search_similar("zinc")
     assert await is_right(store, model)
-    await registry.aclose()

@@ -1,10 +1,8 @@
 """A Chroma server behind credentials and a path. `chroma run` knows no credentials, so a proxy in front of it does."""
 
 import base64
-import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
@@ -13,11 +11,10 @@ import pytest
 from deepcritical_mcp.cli import doctor_checks
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.errors import ConfigurationError, EvidenceStoreError
-from deepcritical_mcp.evidence.sessions import SessionRegistry
 from tests.evidence.conftest import ChromaServer
+from tests.evidence.stand_ins import Registries
 from tests.evidence.test_sessions import PIECES
-
-Registries = Callable[[Settings], SessionRegistry]
+from tests.net.stand_in import Answer, Quiet, in_a_thread, stand_in
 
 pytestmark = pytest.mark.usefixtures("no_server_of_ours")
 TOKEN, PASSWORD = "ck-sesame-0123456789", "se%2Fsame"
@@ -29,7 +26,7 @@ LAB = {"chroma_tenant": "lab", "chroma_database": "papers"}
 def guarded(server: ChromaServer, header: str, value: str, *, path: str = "") -> Generator[str]:
     """The address of a proxy for those who send `header`: `value`; tenant "closed" is refused with 403."""
 
-    class Proxy(BaseHTTPRequestHandler):
+    class Proxy(Quiet):
         protocol_version = "HTTP/1.1"
 
         def _pass(self) -> None:
@@ -54,13 +51,8 @@ def guarded(server: ChromaServer, header: str, value: str, *, path: str = "") ->
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: object) -> None: ...
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as proxy:
-        proxy.daemon_threads = True
-        threading.Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        yield f"http://127.0.0.1:{proxy.server_port}{path}"
-        proxy.shutdown()
+    with in_a_thread(Proxy) as address:
+        yield f"{address}{path}"
 
 
 @pytest.fixture(scope="module")
@@ -150,19 +142,11 @@ async def test_doctor_uses_the_same_credentials(lab: ChromaServer) -> None:
     )
 
 
-async def test_an_error_page_of_a_proxy_is_an_outage(lab: ChromaServer, registries: Registries) -> None:
-    class Failing(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_error(503)
-
-        def log_message(self, format: str, *args: object) -> None: ...
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Failing) as proxy:
-        threading.Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+async def test_an_error_page_of_a_proxy_is_an_outage(registries: Registries) -> None:
+    async with stand_in(Answer(503)) as proxy:
         with pytest.raises(EvidenceStoreError, match="HTTP 503") as caught:
-            await registries(Settings(chroma_url=f"http://127.0.0.1:{proxy.server_port}")).open()
-        assert caught.value.retryable
-        proxy.shutdown()
+            await registries(Settings(chroma_url=proxy.url)).open()
+    assert caught.value.retryable
 
 
 def test_an_address_that_is_not_one_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """The collection of a session: asked once it has all vectors, right after every change, and never needed."""
 
 from collections.abc import Generator
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionBusyError
-from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend, vector_table
+from deepcritical_mcp.evidence.storage import vector_table
 from deepcritical_mcp.evidence.storage.stored_items import NearPassage
 from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex, VectorTable
-from tests.evidence.stand_ins import HashingModel, piece
+from tests.evidence.stand_ins import HashingModel, Registries, piece
 
 RANDOM = np.random.default_rng(7)
 SMALL = 200
@@ -125,10 +124,9 @@ def test_a_small_session_and_one_whose_collection_fails_are_compared_one_by_one(
         index.wait()
 
 
-async def test_two_windows_with_two_models_do_not_mix_their_vectors(tmp_path: Any) -> None:
-    settings = Settings(data_dir=tmp_path)
+async def test_two_windows_with_two_models_do_not_mix_their_vectors(registries: Registries, tmp_path: Path) -> None:
     models = HashingModel("one", 16), HashingModel("two", 24)
-    one, two = (SessionRegistry(settings, model, open_backend(settings)) for model in models)
+    one, two = (registries(Settings(data_dir=tmp_path), model) for model in models)
     store = await one.open()
     await store.add_evidence([piece("Zinc heals warts.", pmid="1")])
     other = await two.get(store.session_id)
@@ -136,5 +134,3 @@ async def test_two_windows_with_two_models_do_not_mix_their_vectors(tmp_path: An
         await store.add_evidence([piece("Iron does not.", pmid="2")])
     await other.add_evidence([piece("Copper might.", pmid="3")])
     assert await other.count() == 2
-    for registry in (one, two):
-        await registry.aclose()

@@ -9,19 +9,15 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import anyio
 import pytest
 
-from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
 from tests.evidence.archives import unpack
-from tests.evidence.stand_ins import Clock, HashingModel, piece
+from tests.evidence.stand_ins import Clock, piece, registry_of
 from tests.evidence.test_damage import named_as_lost
 from tests.evidence.version_0_2 import kept_by_0_2
 from tests.sampling import one_in
@@ -39,14 +35,6 @@ class Original(NamedTuple):
     folder: Path
     kept: frozenset[str]
     deleted: str
-
-
-@asynccontextmanager
-async def registry_of(folder: Path, clock: Clock) -> AsyncGenerator[SessionRegistry]:
-    settings = Settings(data_dir=folder)
-    registry = SessionRegistry(settings, HashingModel(), open_backend(settings), clock=clock)
-    yield registry
-    await registry.aclose()
 
 
 @pytest.fixture(scope="module")
@@ -142,8 +130,8 @@ READING = """
 import os, shutil, sys, tempfile, anyio
 from pathlib import Path
 from deepcritical_mcp.errors import EvidenceStoreError
-from tests.evidence.stand_ins import Clock, piece
-from tests.evidence.test_copies import IDS, registry_of
+from tests.evidence.stand_ins import Clock, piece, registry_of
+from tests.evidence.test_copies import IDS
 
 async def main(folder):
     async with registry_of(folder, Clock()) as registry:
@@ -189,8 +177,7 @@ def test_a_copy_that_cannot_be_written_can_be_read(original: Original) -> None:
 WRITING = """
 import sys, anyio
 from pathlib import Path
-from tests.evidence.stand_ins import Clock, piece
-from tests.evidence.test_copies import registry_of
+from tests.evidence.stand_ins import Clock, piece, registry_of
 
 async def main(folder, session_id):
     async with registry_of(folder, Clock()) as registry:

@@ -4,8 +4,8 @@ import random
 import re
 import shutil
 import sys
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,14 +15,10 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError
 from deepcritical_mcp.evidence.embedding.service import CACHE_FILE
-from deepcritical_mcp.evidence.passage_embedder import Embedder
-from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.cache import Cache, cache_key
-from tests.evidence.stand_ins import Clock, HashingModel, long_sections, paper, piece
-from tests.sampling import one_in
+from tests.evidence.stand_ins import Clock, Registries, long_sections, paper, piece, registry_of
 
 PAGE = 4_096
 FIRST_LEAVES = 5 * PAGE
@@ -77,20 +73,12 @@ def damage(file: Path, seed: int) -> None:
     file.write_bytes(DAMAGES[seed % len(DAMAGES)](file.read_bytes(), random.Random(seed)))
 
 
-@asynccontextmanager
-async def registry_of(folder: Path, embedder: Embedder, clock: Clock | None = None) -> AsyncGenerator[SessionRegistry]:
-    settings = Settings(data_dir=folder)
-    registry = SessionRegistry(settings, embedder, open_backend(settings), clock=clock or Clock())
-    yield registry
-    await registry.aclose()
-
-
 @pytest.fixture(scope="module", params=["", "ada"])
 def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Kept]:
     folder: Path = tmp_path_factory.mktemp("kept")
 
     async def fill() -> Kept:
-        async with registry_of(folder, HashingModel()) as registry:
+        async with registry_of(folder) as registry:
             store, other = [await registry.open(owner=request.param, title=title) for title in ("Zinc", "Copper")]
             await store.add_evidence(ITEMS)
             await store.search("until all is embedded")
@@ -142,7 +130,7 @@ async def test_of_a_damaged_session_all_is_there_that_is_not_named_as_lost(
     folder = tmp_path / "data"
     shutil.copytree(before.folder, folder)
     damage(before.file(folder), seed)
-    async with registry_of(folder, HashingModel()) as registry:
+    async with registry_of(folder) as registry:
         found: list[set[str]] = []
         with refused_if_nothing_is_left():
             store = await registry.get(before.session_id, owner=owner)
@@ -151,7 +139,7 @@ async def test_of_a_damaged_session_all_is_there_that_is_not_named_as_lost(
             await store.add_evidence([LATER])
         assert await (await registry.get(before.other_id, owner=owner)).count() == 3
         assert "Copper" in [one.title for one in await registry.sessions(owner=owner)]
-    async with registry_of(folder, HashingModel()) as registry:
+    async with registry_of(folder) as registry:
         for left in found:
             again = await registry.get(before.session_id, owner=owner)
             assert set(await again.ids()) == {*left, LATER.id}
@@ -170,47 +158,34 @@ async def test_a_page_of_the_file_that_is_gone_takes_what_was_on_it_and_no_more(
         folder = tmp_path / str(start)
         shutil.copytree(before.folder, folder)
         before.file(folder).write_bytes(whole[:start] + bytes(PAGE) + whole[start + PAGE :])
-        async with registry_of(folder, HashingModel()) as registry:
+        async with registry_of(folder) as registry:
             counts.append(len(await intact(await registry.get(before.session_id, owner=owner), before)))
     assert min(counts) >= len(before.items) - 15
     assert counts[0] == max(counts) == len(before.items), "the first page is known"
 
 
-@pytest.mark.parametrize("seed", one_in(5, range(50)))
-async def test_damaged_times_expire_nothing(seed: int, kept: tuple[str, Kept], tmp_path: Path) -> None:
-    owner, before = kept
-    folder, clock = tmp_path / "data", Clock()
-    shutil.copytree(before.folder, folder)
-    async with registry_of(folder, HashingModel(), clock) as registry:
-        await registry.drop(before.other_id, owner=owner)
-        await registry.sweep()
-    damage(folder / "idle.json", seed)
-    clock.now += 86_400 / 2
-    async with registry_of(folder, HashingModel(), clock) as registry:
-        await registry.sweep()
-        assert [one.session_id for one in await registry.sessions(owner=owner)] == [before.session_id]
-        assert await registry.expired(owner=owner) == []
-        assert await (await registry.restore(before.other_id, owner=owner)).count() == 3
-
-
-async def test_no_digit_of_the_times_that_is_another_one_deletes_anything(tmp_path: Path) -> None:
+async def test_no_other_digit_of_the_times_and_no_damage_to_them_deletes_anything(tmp_path: Path) -> None:
     clock, file = Clock(), tmp_path / "idle.json"
-    async with registry_of(tmp_path, HashingModel(), clock) as registry:
-        store = await registry.open()
-        await store.add_evidence(ITEMS[:1])
-        await registry.drop(store.session_id)
-    async with registry_of(tmp_path, HashingModel(), clock) as registry:
-        await registry.sweep()
-    clock.now += 60
-    async with registry_of(tmp_path, HashingModel(), clock) as registry:
-        await registry.sweep()
+    async with registry_of(tmp_path, clock) as registry:
+        stays, deleted = [await registry.open() for _ in range(2)]
+        for store in (stays, deleted):
+            await store.add_evidence(ITEMS[:1])
+        await registry.drop(deleted.session_id)
+    for _ in range(2):
+        async with registry_of(tmp_path, clock) as registry:
+            await registry.sweep()
+        clock.now += 60
     whole = file.read_text()
-    for place in [at for at, one in enumerate(whole) if one in "0123456789.]"]:
-        for other in ("9", "e9"):
-            file.write_text(whole[:place] + other + whole[place + 1 :])
-            async with registry_of(tmp_path, HashingModel(), clock) as registry:
-                await registry.sweep()
-            assert (tmp_path / "trash" / f"{store.session_id}.sqlite3").exists(), place
+    digits = [at for at, one in enumerate(whole) if one in "0123456789.]"]
+    changed = [whole[:place] + other + whole[place + 1 :] for place in digits for other in ("9", "e9")]
+    chances = [(DAMAGES[seed % len(DAMAGES)], random.Random(seed)) for seed in range(10)]
+    for damaged in (*map(str.encode, changed), *(harm(whole.encode(), chance) for harm, chance in chances)):
+        file.write_bytes(damaged)
+        async with registry_of(tmp_path, clock) as registry:
+            await registry.sweep()
+            assert (tmp_path / "trash" / f"{deleted.session_id}.sqlite3").exists(), damaged
+            assert [one.session_id for one in await registry.sessions()] == [stays.session_id], damaged
+            assert await registry.expired() == []
 
 
 def test_of_damaged_cached_vectors_none_is_used_that_is_not_as_it_was(tmp_path: Path) -> None:
@@ -233,9 +208,6 @@ def test_of_damaged_cached_vectors_none_is_used_that_is_not_as_it_was(tmp_path: 
         assert cache.get(list(vectors)).items() <= vectors.items(), seed
         cache.close()
     assert max(counts) > min(counts)
-
-
-Registries = Callable[[Settings], SessionRegistry]
 
 
 @pytest.mark.long

@@ -1,22 +1,14 @@
 """What the user decided about evidence stays with it, wherever sessions are kept, until it is decided otherwise."""
 
-from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-import anyio
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark, StatusNotice, decision_line
-from tests.evidence.stand_ins import HashingModel
+from tests.evidence.stand_ins import Registries
 from tests.publications import published
-
-Registries = Callable[[Settings], SessionRegistry]
 
 NO_CONTROLS = ScreeningMark("pubmed:7", "excluded", "no controls", ("rct",))
 RETRACTED: dict[str, Any] = {
@@ -104,43 +96,6 @@ async def test_processes_see_each_others_decisions_and_removals(
     assert await third.ids() == await store.ids()
 
 
-class PausedModel(HashingModel):
-    """A model that does something else first, once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first: Callable[[], Awaitable[object]] | None = None
-
-    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        first, self.first = self.first, None
-        if first is not None:
-            await first()
-        return await super().vectors(texts)
-
-
-async def test_adding_keeps_what_another_process_decided_and_removed_meanwhile(lasting_place: Settings) -> None:
-    settings = lasting_place
-    slow = PausedModel()
-    registry = SessionRegistry(settings, slow, open_backend(settings))
-    replica = SessionRegistry(settings, HashingModel(), open_backend(settings))
-    store = await registry.open()
-    await store.add_evidence([paper(), copper()])
-    same = await replica.get(store.session_id)
-
-    async def decide() -> None:
-        await same.decide([NO_CONTROLS])
-        await same.remove(["pubmed:8"])
-
-    slow.first = decide
-    await store.add_evidence([paper("Zinc closed all wounds.", journal="Wounds"), copper(), paper(pmid="9", doi="")])
-    for one in (store, same):
-        found = await decisions(one)
-        assert found["pubmed:7"] == LINE
-        assert found["pubmed:8"] == ""
-    await registry.aclose()
-    await replica.aclose()
-
-
 async def test_what_was_removed_is_gone_and_comes_back_as_it_was(place: Settings, registries: Registries) -> None:
     registry = registries(place)
     store = await registry.open()
@@ -183,20 +138,6 @@ async def test_nothing_is_similar_to_what_another_publication_was(
     assert await links() == {gone: (), stays: ()}
 
 
-async def test_what_was_removed_can_come_back_after_a_restart(lasting_place: Settings, registries: Registries) -> None:
-    registry = registries(lasting_place)
-    store = await registry.open()
-    await store.add_evidence([paper(), copper()])
-    await store.remove(["pubmed:7"])
-    await store.remove(["pubmed:8"])
-    await registry.aclose()
-    store = await registries(lasting_place).get(store.session_id)
-    assert await store.ids() == []
-    assert [one.id for one in await store.restore(["pubmed:7"])] == ["pubmed:7"]
-    assert [one.id for one in await store.restore()] == ["pubmed:8"]
-    assert await store.ids() == ["pubmed:7", "pubmed:8"]
-
-
 async def test_what_is_found_again_keeps_its_decision(place: Settings, registries: Registries) -> None:
     store = await registries(place).open()
     await store.add_evidence([paper()])
@@ -227,19 +168,6 @@ async def test_each_publication_keeps_the_decision_if_a_merge_turns_out_to_be_wr
     found = await decisions(store)
     assert "included: large" in found.values()
     assert len(found) >= len(ids)
-
-
-async def test_decisions_at_the_same_time_are_all_kept(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([paper(), copper()])
-    async with anyio.create_task_group() as group:
-        for number in range(10):
-            group.start_soon(store.decide, [ScreeningMark("pubmed:7", reason="", tags=(f"tag {number}",))])
-            group.start_soon(store.decide, [ScreeningMark("pubmed:8", "included", f"reason {number}")])
-            group.start_soon(store.add_evidence, [paper(journal="Wounds"), copper(journal="Bones")])
-    found = await decisions(store)
-    assert found["pubmed:7"].startswith("tags: tag ")
-    assert found["pubmed:8"].startswith("included: reason ")
 
 
 async def test_what_was_found_again_meanwhile_gets_its_decision_back(registries: Registries) -> None:

@@ -1,7 +1,6 @@
 """Pairs of descriptions and of texts: which are of one publication, and which are not, in both orders of arrival."""
 
 import sys
-from collections.abc import Callable
 from itertools import permutations
 from typing import Any
 
@@ -11,12 +10,10 @@ from hypothesis import strategies as st
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.clustering import clusters_of, member_of
-from deepcritical_mcp.evidence.identity import conflict, identity_of
 from deepcritical_mcp.evidence.identity_values import copies
-from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.titles import bare_title, likeness, tokens
 from deepcritical_mcp.models import Publication
-from tests.evidence.stand_ins import piece
+from tests.evidence.stand_ins import Registries, piece
 
 TITLE = "Cherry extract against flares of gout in primary care"
 TEXT = (
@@ -62,6 +59,10 @@ ONE = {
     "versions of a preprint": (
         page("A first draft of our text.", "Cherry extract in ambulatory gout", doi="10.1101/2020.01.01.20000001"),
         page("A second draft of our text.", "Cherry extract in gout (revised)", doi="10.1101/2020.01.01.20000001"),
+    ),
+    "a preprint with a PMID of its own": (
+        paper(pmid="7", doi="10.1101/2020.01.01.20000001"),
+        page(doi="10.1101/2020.01.01.20000001"),
     ),
     "versions of a preprint by their addresses": (
         page("A first draft.", "Cherries in gout", url="https://www.medrxiv.org/content/10.1101/2020.01.01.20000001v1"),
@@ -156,7 +157,7 @@ def test_they_are_two_publications(name: str) -> None:
     ],
 )
 async def test_what_could_be_either_of_two_is_kept_apart_in_any_order_of_arrival(
-    registries: Callable[[Settings], SessionRegistry], three: tuple[Publication, ...], order: tuple[int, ...]
+    registries: Registries, three: tuple[Publication, ...], order: tuple[int, ...]
 ) -> None:
     store = await registries(Settings()).open()
     for number in order:
@@ -167,15 +168,10 @@ async def test_what_could_be_either_of_two_is_kept_apart_in_any_order_of_arrival
     assert all(len(one.texts) == 1 for one in found.values())
 
 
-async def test_a_number_with_another_title_is_doubted(registries: Callable[[Settings], SessionRegistry]) -> None:
+async def test_a_number_with_another_title_is_doubted(registries: Registries) -> None:
     store = await registries(Settings()).open()
     _, doubted = await store.add_evidence([paper(pmid="7"), page("False.", "Sleep of owls in winter", pmid="7")])
     assert doubted.reason == "same PMID, though the titles differ: check the number"
-
-
-def test_a_preprint_with_its_own_pmid_is_not_in_conflict_with_itself() -> None:
-    doi = "10.1101/2020.01.01.20000001"
-    assert not conflict(identity_of(paper(pmid="7", doi=doi)), identity_of(page(doi=doi)))
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,11 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence import catalogue
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
-from tests.evidence.stand_ins import HashingModel, long_sections, paper, piece
+from tests.evidence.stand_ins import HashingModel, long_sections, paper, piece, registry_of
 
 T = TypeVar("T")
 QUERIES = ("zinc weighed in step 3", "sleep of nurses 7", "what I thought of it", "trial", "copper weighed in step 2")
@@ -43,11 +42,6 @@ def publications() -> list[Publication]:
         paper(long_sections("iron", 4), "Iron in eight steps", pmid="102"),
         piece("A page on zinc.", "Zinc for all", source="web", url="https://example.org/zinc"),
     ]
-
-
-def registry_of(folder: Path) -> SessionRegistry:
-    settings = Settings(data_dir=folder)
-    return SessionRegistry(settings, HashingModel(), open_backend(settings))
 
 
 class Index:
@@ -74,13 +68,12 @@ class Index:
 
 async def filled(folder: Path) -> tuple[str, Index]:
     """A session that was closed, and its index."""
-    registry = registry_of(folder)
-    store = await registry.open()
-    await store.add_evidence(publications())
-    await store.decide([ScreeningMark(id="pubmed:7", verdict="excluded", reason="small")])
-    await store.remove(["pubmed:9"])
-    await store.search("until all is embedded")
-    await registry.aclose()
+    async with registry_of(folder) as registry:
+        store = await registry.open()
+        await store.add_evidence(publications())
+        await store.decide([ScreeningMark(id="pubmed:7", verdict="excluded", reason="small")])
+        await store.remove(["pubmed:9"])
+        await store.search("until all is embedded")
     return store.session_id, index_in(folder, store.session_id)
 
 
@@ -98,10 +91,8 @@ async def answers(store: EvidenceStore) -> list[Any]:
 
 
 async def answers_in(folder: Path, session_id: str) -> list[Any]:
-    registry = registry_of(folder)
-    found = await answers(await registry.get(session_id))
-    await registry.aclose()
-    return found
+    async with registry_of(folder) as registry:
+        return await answers(await registry.get(session_id))
 
 
 def makes_anew(folder: Path, session_id: str) -> bool:
@@ -133,14 +124,13 @@ async def test_a_session_answers_the_same_with_its_index_and_without(tmp_path: P
 async def test_what_was_written_since_also_by_another_process_is_derived_again(tmp_path: Path) -> None:
     session_id, index = await filled(tmp_path)
     earlier = index.read()
-    registry, behind = registry_of(tmp_path), registry_of(tmp_path)
-    store = await registry.get(session_id)
-    assert await (await behind.get(session_id)).count()
-    await store.add_evidence([LATER, piece("Another abstract.", "Sleep of nurses 4", pmid="4", doi="10.1/4")])
-    await store.remove(["pubmed:11"])
-    await store.search("until all is embedded")
-    await registry.aclose()
-    await behind.aclose()  # without having read that
+    async with registry_of(tmp_path) as behind:  # which ends without having read what the other writes
+        assert await (await behind.get(session_id)).count()
+        async with registry_of(tmp_path) as registry:
+            store = await registry.get(session_id)
+            await store.add_evidence([LATER, piece("Another abstract.", "Sleep of nurses 4", pmid="4", doi="10.1/4")])
+            await store.remove(["pubmed:11"])
+            await store.search("until all is embedded")
     assert "pubmed:990" in index.read()
     assert "pubmed:11" not in index.read()
     assert index.read()["pubmed:4"] != earlier["pubmed:4"]
@@ -158,24 +148,20 @@ async def test_what_another_version_derived_is_derived_again(tmp_path: Path) -> 
 
 
 DRIVER = """
-import os, shutil, signal, sys, anyio
+import shutil, sys
 from pathlib import Path
 from deepcritical_mcp.evidence import catalogue
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
-from tests.evidence.test_kept_index import LATER, registry_of
+from tests.evidence.stand_ins import Steps, killed_at_each_step, registry_of
+from tests.evidence.test_kept_index import LATER
 
 template, folder, session_id = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 CHANGES = {"os.remove", "os.rename", "os.utime", "os.chmod"}
 catalogue.KEPT_FROM = 1
 
-async def change(data_dir, point):
-    seen = 0
-
-    def step():
-        nonlocal seen
-        seen += 1
-        if seen == point:
-            os.kill(os.getpid(), signal.SIGKILL)
+async def change(point):
+    data_dir, step = folder / f"step-{point}", Steps(point).step
+    shutil.copytree(template, data_dir)
 
     def in_steps(work):
         def call(*arguments, **named):
@@ -187,29 +173,16 @@ async def change(data_dir, point):
 
     for name in ("put", "delete", "record"):
         setattr(SessionFile, name, in_steps(getattr(SessionFile, name)))
-    registry = registry_of(data_dir)
-    store = await registry.get(session_id)
-    sys.addaudithook(lambda event, args: step() if event in CHANGES else None)
-    await store.add_evidence([LATER])
-    (data_dir / "added").touch()
-    await store.remove(["pubmed:12"])
-    (data_dir / "removed").touch()
-    await registry.aclose()
+    async with registry_of(data_dir) as registry:
+        store = await registry.get(session_id)
+        sys.addaudithook(lambda event, args: step() if event in CHANGES else None)
+        await store.add_evidence([LATER])
+        (data_dir / "added").touch()
+        await store.remove(["pubmed:12"])
+        (data_dir / "removed").touch()
     (data_dir / "closed").touch()
 
-point, going = 1, True
-while going:
-    name = folder / f"step-{point}"
-    shutil.copytree(template, name)
-    child = os.fork()
-    if not child:
-        anyio.run(change, name, point)
-        os._exit(0)
-    status = os.waitpid(child, 0)[1]
-    going = os.WIFSIGNALED(status)
-    if not going and os.waitstatus_to_exitcode(status):
-        sys.exit(1)
-    point += 1
+killed_at_each_step(change)
 """
 
 

@@ -3,18 +3,15 @@
 import os
 import shutil
 import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator
 from pathlib import Path
+from unittest.mock import Mock
 
-import anyio
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings, user_data_folder
 from deepcritical_mcp.errors import (
     AmbiguousSessionError,
-    EmbeddingError,
     EvidenceStoreError,
     InvalidInputError,
     SessionBusyError,
@@ -35,9 +32,7 @@ from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import LoggedSearch, ScreeningMark
 from deepcritical_mcp.models.search_log import WATCH_TOOL
 from tests.evidence.locker import locked
-from tests.evidence.stand_ins import Clock, HashingModel, piece
-
-Registries = Callable[[Settings], SessionRegistry]
+from tests.evidence.stand_ins import Clock, HashingModel, Registries, piece, registry_of
 
 DAY = 86_400.0
 SEARCH = LoggedSearch(at="2026-11-23T04:45:10Z", tool="pubmed_search", source="pubmed", title="PubMed")
@@ -126,24 +121,21 @@ async def test_an_empty_session_leaves_no_file(registries: Registries, tmp_path:
 
 
 async def test_listing_a_thousand_sessions_opens_and_deletes_none(tmp_path: Path, clock: Clock) -> None:
-    settings, model = Settings(data_dir=tmp_path), HashingModel()
-    registry = SessionRegistry(settings, model, open_backend(settings), clock=clock)
-    store = await registry.open(title="T")
-    await store.add_evidence([piece("Zinc heals warts.")])
-    await registry.aclose()
+    async with registry_of(tmp_path, clock) as registry:
+        store = await registry.open(title="T")
+        await store.add_evidence([piece("Zinc heals warts.")])
     file = tmp_path / "sessions" / f"{store.session_id}.sqlite3"
     for _ in range(999):
         shutil.copyfile(file, file.with_name(f"{new_session_id()}.sqlite3"))
     for path in file.parent.iterdir():
         os.utime(path, (0, 0))
     clock.now += 3_650 * DAY
-    registry = SessionRegistry(settings, model, open_backend(settings), clock=clock)
-    for _ in range(2):
-        assert [one.items for one in await registry.sessions()] == [1] * 1_000
-    assert registry.open_sessions == 0
-    assert (await registry.sessions(owner="somebody")) == []
-    assert len([*file.parent.iterdir()]) == 1_000
-    await registry.aclose()
+    async with registry_of(tmp_path, clock) as registry:
+        for _ in range(2):
+            assert [one.items for one in await registry.sessions()] == [1] * 1_000
+        assert registry.open_sessions == 0
+        assert (await registry.sessions(owner="somebody")) == []
+        assert len([*file.parent.iterdir()]) == 1_000
 
 
 def test_sessions_of_a_user_are_kept_unless_the_setting_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +154,9 @@ async def test_a_data_folder_that_cannot_be_written_is_no_reason_not_to_serve(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
-    monkeypatch.setattr("deepcritical_mcp.config.platformdirs.user_data_path", _folder(tmp_path / "file" / "ours"))
+    monkeypatch.setattr(
+        "deepcritical_mcp.config.platformdirs.user_data_path", Mock(return_value=tmp_path / "file" / "ours")
+    )
     (tmp_path / "file").write_text("in the way")
     settings = Settings().kept_for_user()
     backend = open_backend(settings)
@@ -172,10 +166,6 @@ async def test_a_data_folder_that_cannot_be_written_is_no_reason_not_to_serve(
     assert any("kept in memory" in warning and str(tmp_path) in warning for warning in store.warnings())
     assert registry.kept_until(store.session_id) == 0.0
     assert isinstance(open_backend(Settings(data_dir=tmp_path / "file" / "chosen")), FolderBackend)
-
-
-def _folder(path: Path) -> Callable[[str], Path]:
-    return lambda _: path
 
 
 async def test_a_session_is_never_read_from_elsewhere(registries: Registries, tmp_path: Path) -> None:
@@ -240,7 +230,9 @@ async def test_a_title_that_cannot_be_written_is_not_the_title(
 
 def test_an_account_without_a_home_keeps_sessions_in_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("deepcritical_mcp.config.platformdirs.user_data_path", _folder(Path("~/.local/share/x")))
+    monkeypatch.setattr(
+        "deepcritical_mcp.config.platformdirs.user_data_path", Mock(return_value=Path("~/.local/share/x"))
+    )
     assert isinstance(open_backend(Settings().kept_for_user()), MemoryBackend)
     assert list(tmp_path.iterdir()) == []
 
@@ -249,30 +241,11 @@ SESSIONS = 5
 AWAKE = 2
 
 
-class SlowModel(HashingModel):
-    """Answers a query about something slow only when it is told to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked, self.go_on = anyio.Event(), anyio.Event()
-
-    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        if list(texts) == ["slow"]:
-            self.asked.set()
-            await self.go_on.wait()
-        return await super().vectors(texts)
-
-
 @pytest.fixture
-def model() -> SlowModel:
-    return SlowModel()
-
-
-@pytest.fixture
-async def registry(model: SlowModel, clock: Clock) -> AsyncGenerator[SessionRegistry]:
+async def registry(clock: Clock) -> AsyncGenerator[SessionRegistry]:
     backend = MemoryBackend(limit=100)
     backend.max_awake = AWAKE
-    registry = SessionRegistry(Settings(), model, backend, clock=clock)
+    registry = SessionRegistry(Settings(), HashingModel(), backend, clock=clock)
     yield registry
     await registry.aclose()
 
@@ -308,17 +281,12 @@ async def test_of_idle_sessions_the_last_used_ones_stay_awake(registry: SessionR
 ITEMS = 60
 
 
-class Model(HashingModel):
-    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        if any("Copper" in text for text in texts):
-            raise EmbeddingError("The model fails.")
-        return await super().vectors(texts)
-
-
 async def rested() -> EvidenceStore:
     """A session at rest, of which the last item has no vector."""
-    store = await SessionRegistry(Settings(), Model(dimension=64), MemoryBackend(limit=9)).open()
+    model = HashingModel()
+    store = await SessionRegistry(Settings(), model, MemoryBackend(limit=9)).open()
     await store.add_evidence([piece(f"Finding {n} in mice.", f"Title {n}", pmid=str(n)) for n in range(1, ITEMS)])
+    model.missing = True
     await store.add_evidence([piece("Copper in rats.", "Copper", pmid="99")])
     await store.rest()
     return store

@@ -1,24 +1,17 @@
 """Notes of the user, and documents that a session keeps."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 from typing import Any
 
-import pytest
-
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import SessionNotFoundError
 from deepcritical_mcp.evidence.chunking import Scope
-from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.storage.stored_items import KeptSession
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
-from tests.evidence.stand_ins import piece
+from tests.evidence.stand_ins import Registries, piece
 from tests.publications import export
-
-Registries = Callable[[Settings], SessionRegistry]
 
 PAPER = piece("Metformin lowered glucose in 120 adults.", "Metformin trial", pmid="1", doi="10.1/trial")
 LETTER = piece(NO_ABSTRACT, "A letter on metformin", pmid="2")
@@ -131,17 +124,3 @@ def test_a_new_session_may_be_read_while_something_is_first_kept_in_it():
             space.keep_documents({"log-1": "a search"})
         assert all(one.result() in ({}, {"log-1": "a search"}) for one in read)
         space.close()
-
-
-async def test_a_document_goes_with_its_session(place: Settings, registries: Registries):
-    registry = registries(place)
-    session = await registry.open()
-    await session.keep_document("report", "short")
-    await registry.drop(session.session_id)
-    with pytest.raises(SessionNotFoundError):
-        await session.document("report")
-    with pytest.raises(SessionNotFoundError):
-        await session.keep_document("report", "again")
-    if registry.undo_seconds:
-        restored = await registry.restore(session.session_id)
-        assert await restored.document("report") == "short"

@@ -24,19 +24,16 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence import session_access
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.storage.chroma_rows import MAX_RECORDS, MAX_WRITTEN, portions_of
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, new_session_id
 from deepcritical_mcp.models import Publication
 from tests.evidence.archives import unpack
 from tests.evidence.conftest import ChromaServer
-from tests.evidence.stand_ins import Clock, HashingModel, long_sections, paper, piece
+from tests.evidence.stand_ins import Clock, Registries, long_sections, paper, piece, registry_of
 from tests.evidence.test_damage import damage
 from tests.evidence.test_deletion import DAY, sweep_for
 from tests.evidence.version_0_2 import CARD, FORMAT, kept_by_0_2, record_row, written_by_0_2
 from tests.sampling import one_in
-
-Registries = Callable[[Settings], SessionRegistry]
 
 DECIDED = piece("Iron does not heal warts.", "Iron", pmid="2").model_copy(
     update={"screening": "excluded", "screening_reason": "animals", "tags": ("mice",)}
@@ -267,43 +264,21 @@ async def test_what_version_0_2_itself_has_written_is_all_there(registries: Regi
 
 
 UPGRADING = """
-import os, shutil, signal, sys, anyio
+import shutil, sys
 from pathlib import Path
-from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
-from deepcritical_mcp.evidence.storage import open_backend
-from tests.evidence.stand_ins import HashingModel
+from tests.evidence.stand_ins import Steps, killed_at_each_step, registry_of
 
 template, folder, session_id = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 STEPS = {"os.remove", "os.rename", "open", "os.mkdir", "sqlite3.connect"}
 
-async def upgrade(data_dir, point):
-    settings = Settings(data_dir=data_dir)
-    registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
-    seen = 0
-
-    def count(event, args):
-        nonlocal seen
-        if event in STEPS and str(data_dir) in str(args):
-            seen += 1
-            if seen == point:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(count)
-    await (await registry.get(session_id)).count()
-    await registry.aclose()
-
-for point in range(1, 200):
-    data_dir = folder / str(point)
+async def upgrade(point):
+    data_dir, steps = folder / str(point), Steps(point)
     shutil.copytree(template, data_dir)
-    child = os.fork()
-    if not child:
-        anyio.run(upgrade, data_dir, point)
-        os._exit(0)
-    status = os.waitpid(child, 0)[1]
-    if not os.WIFSIGNALED(status):
-        sys.exit(os.waitstatus_to_exitcode(status))
+    sys.addaudithook(lambda event, args: steps.step() if event in STEPS and str(data_dir) in str(args) else None)
+    async with registry_of(data_dir) as registry:
+        await (await registry.get(session_id)).count()
+
+killed_at_each_step(upgrade)
 """
 
 
@@ -320,10 +295,8 @@ def test_an_upgrade_that_is_killed_at_any_point_loses_nothing(tmp_path: Path) ->
 
     async def check() -> None:
         for place in places:
-            settings = Settings(data_dir=place)
-            registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
-            await whole(registry, session_id)
-            await registry.aclose()
+            async with registry_of(place) as registry:
+                await whole(registry, session_id)
 
     anyio.run(check)
 

@@ -3,7 +3,7 @@
 import itertools
 import json
 import os
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,13 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, passages
-from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.lexical import LexicalIndex, words_of
 from deepcritical_mcp.evidence.passage_quotes import PassagePage
-from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.models import PARAGRAPH_BREAK
 from deepcritical_mcp.reading import Section
-from tests.evidence.stand_ins import HashingModel, long_sections, paper
+from tests.evidence.stand_ins import HashingModel, Registries, long_sections, paper
 
-Registries = Callable[[Settings], SessionRegistry]
 TABLE = "| Arm | Deaths |\n| --- | --- |\n" + "\n".join(
     f"| Group {number} with a name of some length | {number} |" for number in range(1, 41)
 )
@@ -91,10 +87,12 @@ async def test_pages_go_on_with_the_next_best_passages_until_there_are_none(regi
     assert not {one.content for one in found.evidence} & {one.content for one in then.evidence}
 
 
-async def test_what_a_closed_session_had_not_embedded_is_embedded_later(lasting_place: Settings) -> None:
+async def test_what_a_closed_session_had_not_embedded_is_embedded_later(
+    lasting_place: Settings, registries: Registries
+) -> None:
     model = SlowModel()
     model.free = 2
-    first = SessionRegistry(lasting_place, model, open_backend(lasting_place))
+    first = registries(lasting_place, model)
     store = await first.open()
     whole = paper(long_sections("the tumor", 40), pmid="1", abstract="An abstract.")
     await store.add_evidence([whole])
@@ -102,18 +100,16 @@ async def test_what_a_closed_session_had_not_embedded_is_embedded_later(lasting_
         await store.search("tumor")
     await first.aclose()
     again = HashingModel()
-    second = SessionRegistry(lasting_place, again, open_backend(lasting_place))
-    kept = await second.get(store.session_id)
+    kept = await registries(lasting_place, again).get(store.session_id)
     await kept.search("tumor")
     assert not kept.warnings()[1:]
     assert {*model.embedded, *again.embedded} - {"tumor"} == {one.content for one in passages(whole)}
     assert len(again.embedded) < len(passages(whole))
-    await second.aclose()
 
 
-async def test_the_text_that_is_asked_is_embedded_first(slow: tuple[SlowModel, SessionRegistry]) -> None:
-    model, registry = slow
-    store = await registry.open()
+async def test_the_text_that_is_asked_is_embedded_first(registries: Registries) -> None:
+    model = SlowModel()
+    store = await registries(Settings(), model).open()
     for number, word in ((1, "tumor"), (2, "kidney")):
         model.free = 2
         text = paper(long_sections(f"the {word}", 120), f"On the {word}", pmid=str(number))
@@ -134,13 +130,13 @@ FOLDER = os.environ.get("DEEPCRITICAL_RETRIEVAL_DIR", "")
 
 @pytest.mark.long
 @pytest.mark.skipif(not FOLDER, reason="DEEPCRITICAL_RETRIEVAL_DIR is not set")
-async def test_most_questions_are_answered_within_1_500_characters(embedder: EmbeddingService) -> None:
+async def test_most_questions_are_answered_within_1_500_characters(registries: Registries) -> None:
     folder = Path(FOLDER) / "evidence_inference"
     papers, queries = (
         [json.loads(line) for line in (folder / name).read_text("utf-8").splitlines()]
         for name in ("papers.jsonl", "queries.jsonl")
     )
-    registry = SessionRegistry(Settings(), embedder, open_backend(Settings()))
+    registry = registries(Settings())
     within: list[tuple[bool, bool]] = []
     for row in papers[::12]:  # all of them take minutes
         store = await registry.open()
@@ -151,7 +147,6 @@ async def test_most_questions_are_answered_within_1_500_characters(embedder: Emb
             found = [_is_answered(row, query["spans"], shown, limit) for limit in (1_500, 3_000)]
             within.append((found[0], found[1]))
         await registry.drop(store.session_id)
-    await registry.aclose()
     early, late = (sum(some) / len(some) for some in zip(*within, strict=True))
     assert early >= 0.8, early
     assert late >= 0.9, late
@@ -181,14 +176,6 @@ def _is_answered(row: dict[str, Any], spans: Sequence[Sequence[int]], shown: Seq
             return True
         limit -= len(passage)
     return False
-
-
-@pytest.fixture
-async def slow() -> AsyncGenerator[tuple[SlowModel, SessionRegistry]]:
-    model = SlowModel()
-    registry = SessionRegistry(Settings(), model, open_backend(Settings()))
-    yield model, registry
-    await registry.aclose()
 
 
 async def test_the_title_does_not_rank_a_full_text_above_what_answers(registries: Registries) -> None:

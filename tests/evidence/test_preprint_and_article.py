@@ -1,16 +1,14 @@
 """A preprint and its article in one session: two publications, linked by the numbers in their notices."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, StatusNotice
 from deepcritical_mcp.reading import Section
-from tests.evidence.stand_ins import paper
+from tests.evidence.stand_ins import Registries, paper
 from tests.publications import published
 
 ABSTRACT = "Zinc was given to adults with common warts, and half of them went away within two months of treatment."
@@ -18,7 +16,7 @@ TITLE = "Zinc for common warts in adults: a randomised trial"
 
 
 @pytest.fixture
-async def store(registries: Callable[[Settings], SessionRegistry]) -> EvidenceStore:
+async def store(registries: Registries) -> EvidenceStore:
     return await registries(Settings()).open()
 
 

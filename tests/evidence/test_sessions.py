@@ -2,27 +2,21 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import anyio
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
-from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.storage.backend import MemoryBackend
 from deepcritical_mcp.evidence.storage.chroma_backend import ServerBackend
 from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
 from tests.evidence.conftest import ChromaServer
-from tests.evidence.stand_ins import Clock, HashingModel, piece
-
-Registries = Callable[[Settings], SessionRegistry]
+from tests.evidence.stand_ins import Clock, HashingModel, HeldModel, Registries, piece, registry_of
 
 HOUR = 3_600.0
 PIECES = [
@@ -171,15 +165,14 @@ async def test_a_folder_that_cannot_be_written_is_a_clear_error(registries: Regi
         await registries(Settings(data_dir=tmp_path / "file")).open()
 
 
-async def test_vectors_of_two_models_never_meet(lasting_place: Settings) -> None:
+async def test_vectors_of_two_models_never_meet(lasting_place: Settings, registries: Registries) -> None:
     old, new = HashingModel("old", 16), HashingModel("new", 24)
-    first = SessionRegistry(lasting_place, old, open_backend(lasting_place))
+    first = registries(lasting_place, old)
     store = await first.open()
     await store.add_evidence(PIECES)
     await store.keep_document("report", "short")
     await first.aclose()
-    second = SessionRegistry(lasting_place, new, open_backend(lasting_place))
-    again = await second.get(store.session_id)
+    again = await registries(lasting_place, new).get(store.session_id)
     assert await again.count() == 30
     assert again.warnings()[0] == UNCALIBRATED
     assert "embedded again" in again.warnings()[1]
@@ -189,19 +182,9 @@ async def test_vectors_of_two_models_never_meet(lasting_place: Settings) -> None
     assert again.warnings() == (UNCALIBRATED,)
     assert [item.id for item in await again.page(0, 40)] == [item.id for item in PIECES]
     assert await again.document("report") == "short"
-    await second.aclose()
 
 
-def lines_until_killed(command: list[str], count: int) -> list[str]:
-    """What a process wrote, which is killed when it has written so many lines."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
-        assert process.stdout is not None
-        lines = [process.stdout.readline() for _ in range(count)]
-        process.kill()
-        return [line.strip() for line in [*lines, *process.stdout] if line.endswith("\n")]
-
-
-async def test_a_killed_process_loses_nothing_that_was_acknowledged(registries: Registries, tmp_path: Path) -> None:
+async def test_a_killed_process_loses_nothing_of_its_own_or_of_another_window(tmp_path: Path) -> None:
     script = """
 import sys, anyio
 from pathlib import Path
@@ -221,35 +204,35 @@ async def main():
 
 anyio.run(main)
 """
-    session_id, *acknowledged = lines_until_killed([sys.executable, "-c", script, str(tmp_path)], 40)
-    settings = Settings(data_dir=tmp_path)
-    again = SessionRegistry(settings, HashingModel(), open_backend(settings), clock=lambda: 0.0)
-    store = await again.get(session_id)
-    kept = {item.id for item in await store.page(0, 10_000)}
-    assert set(acknowledged) <= kept
-    assert len(kept) <= len(acknowledged) + 1
-    assert await store.document("report") in (acknowledged[-1], *(kept - {*acknowledged}))
-    assert await store.search_similar("Finding 3.", max_results=1)
-    await again.aclose()
+    command, ours = [sys.executable, "-c", script, str(tmp_path)], list[str]()
+    async with registry_of(tmp_path) as registry:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:  # noqa: ASYNC220
+            assert process.stdout
+            session_id, *acknowledged = [process.stdout.readline().strip() for _ in range(2)]
+            store = await registry.get(session_id)
+            for number in range(20):
+                (outcome,) = await store.add_evidence([piece(f"Ours {number}.", pmid=str(20_000_000 + number))])
+                ours.append(outcome.evidence.id)
+                acknowledged.append(process.stdout.readline().strip())
+            process.kill()
+            acknowledged += [line.strip() for line in process.stdout if line.endswith("\n")]
+        assert [one.status for one in await store.add_evidence([piece("At last.", pmid="30000000")])] == ["added"]
+    async with registry_of(tmp_path) as registry:
+        store = await registry.get(session_id)
+        kept = {item.id for item in await store.page(0, 10_000)} - {*ours, "pubmed:30000000"}
+        assert await store.count() == len(kept) + len(ours) + 1
+        assert set(acknowledged) <= kept
+        assert len(kept) <= len(acknowledged) + 1
+        assert await store.document("report") in (acknowledged[-1], *(kept - {*acknowledged}))
+        assert await store.search_similar("Finding 3.", max_results=1)
+        assert not store.warnings()[1:]
 
 
-class BusyModel(HashingModel):
-    """Answers queries at once, but gets to documents only when it is no longer busy."""
-
-    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        if not self.missing:
-            await anyio.sleep_forever()
-        return await super().vectors(texts)
-
-    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return await super().vectors(texts)
-
-
-async def test_a_search_answers_by_words_what_a_busy_model_cannot_compare_in_time() -> None:
-    model = BusyModel()
+async def test_a_search_answers_by_words_what_a_busy_model_cannot_compare_in_time(registries: Registries) -> None:
+    model = HeldModel()
     model.missing = True
-    registry = SessionRegistry(Settings(), model, open_backend(Settings()))
-    store = await registry.open()
+    model.holds = lambda _: True
+    store = await registries(Settings(), model).open()
     text = "Rats were fed zinc for two years. " * 30 + "The kidneys of all animals showed lesions."
     await store.add_evidence([piece(text, pmid="1"), piece("Mice were given copper.", pmid="2")])
     model.missing = False
@@ -258,4 +241,3 @@ async def test_a_search_answers_by_words_what_a_busy_model_cannot_compare_in_tim
         passages = await store.passages("lesions of kidneys", found, [200])
     assert [item.id for item in found.evidence] == ["pubmed:1"]
     assert "The kidneys of all animals showed lesions." in passages[0].content
-    await registry.aclose()

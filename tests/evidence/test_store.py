@@ -1,16 +1,11 @@
 """The evidence store in all three places: what goes in, what comes out, and in which order."""
 
-from collections.abc import Callable
-
 import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionFullError, SessionNotFoundError
-from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.models import Publication
-from tests.evidence.stand_ins import piece
-
-Registries = Callable[[Settings], SessionRegistry]
+from tests.evidence.stand_ins import Registries, piece
 
 AMPK = piece(
     "Activating AMP-activated protein kinase protects hippocampal neurons from amyloid toxicity and preserves memory "
@@ -149,14 +144,20 @@ async def test_a_long_document_is_found_by_its_best_passage(place: Settings, reg
     assert found[0].relevance > 0.4
 
 
-async def test_a_dropped_session_is_gone(place: Settings, registries: Registries) -> None:
+async def test_a_dropped_session_is_gone_with_its_documents(place: Settings, registries: Registries) -> None:
     registry = registries(place)
     store = await registry.open()
     await store.add_evidence([AMPK])
+    await store.keep_document("report", "short")
     await registry.drop(store.session_id)
-    for attempt in (store.count, lambda: store.add_evidence([AMPK]), lambda: registry.get(store.session_id)):
+    for attempt in (
+        *(store.count, lambda: store.add_evidence([AMPK]), lambda: registry.get(store.session_id)),
+        *(lambda: store.document("report"), lambda: store.keep_document("report", "again")),
+    ):
         with pytest.raises(SessionNotFoundError):
             await attempt()
+    if registry.undo_seconds:
+        assert await (await registry.restore(store.session_id)).document("report") == "short"
 
 
 async def test_related_evidence_is_close_and_not_among_what_was_found(place: Settings, registries: Registries) -> None:

@@ -15,6 +15,7 @@ from deepcritical_mcp.export import ExportFormat, read_jsonl
 from deepcritical_mcp.models import AuthorName, Publication, StatusNotice
 from tests.export.test_export import bibtex_entries, csl_items, needs_pandoc
 from tests.publications import FULL, export, published
+from tests.tools.test_inert import ATTACKS as MARKDOWN_ATTACKS
 
 pybtex: Any = import_module("pybtex.database")
 rispy: Any = import_module("rispy")
@@ -235,26 +236,13 @@ ATTACKS = (
     "=cmd|' /C calc'!A0",
     "@SUM(1)",
     '"]}, {"id": "evil',
-    "</span><script>alert(1)</script>",
-    "<img src=x onerror=alert(1)>",
-    "&lt;img src=x&gt;",
-    "![x](https://evil.example/a.png)",
-    r"\![x](https://evil.example/a.png)",
-    "![x][r]\n\n[r]: https://evil.example/a.png",
-    "![a![b](https://evil.example/b.png)](https://evil.example/a.png)",
-    "![x](<https://evil.example/a b.png>)",
-    "<https://evil.example>",
-    "https://evil.example/x",
-    "www.evil.example",
-    "HTTP://evil.example",
-    "[x](javascript:alert(1))",
-    "`` ` ``",
     "\n# heading\n- list\n1. list\n---\n",
     "$$\\evil$$",
     "\u2028ER  - ",
     "\x85ER  - ",
     "\x0bER  - ",
-    "a@evil.example",
+    "![x][r]\n\n[r]: https://evil.example/a.png",
+    *MARKDOWN_ATTACKS,
 )
 HOSTILE = st.lists(st.one_of(st.sampled_from(ATTACKS), st.text(max_size=5)), min_size=1, max_size=4).map("".join)
 

@@ -155,12 +155,10 @@ def test_a_review_does_not_have_the_designs_of_the_studies_that_it_is_about() ->
         ("Twenty-four women were enrolled.", "24"),
         # More than one number could be meant, or it is another number.
         ("Twenty-five patients and fifteen healthy controls were recruited.", ""),
-        ("Seventy-three non-pregnant and seventy-four pregnant women were enrolled.", ""),
         ("We studied 106 patients with RA and 56 healthy individuals.", ""),
         ("One hundred and forty patients were recruited.", ""),
         ("The database included 1560 cases. A total of 12 patients were identified.", ""),
         ("Twenty-eight patients took zinc. In addition, 33 patients were included for comparison.", ""),
-        ("12 healthy volunteers were recruited.", "12"),
         ("Fifteen patients had surgery. The control group included 21 patients.", ""),
         ("In 2004 patients were enrolled at our clinic.", ""),
         ("We enrolled 120 patients. Of these, 98 patients met our inclusion criteria.", ""),
@@ -177,7 +175,6 @@ def test_the_number_of_people_is_there_only_without_any_doubt(abstract: str, n: 
         ("Thirty-one studies met the inclusion criteria.", ["systematic review"], "31", ""),
         ("One trial included 50 women.", ["systematic review"], "", ""),
         ("12 studies were included.", ["randomized trial"], "", ""),
-        ("12 studies were included.", ["review"], "", ""),
     ],
 )
 def test_a_systematic_review_has_the_number_of_its_studies(

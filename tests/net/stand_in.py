@@ -3,12 +3,15 @@
 import asyncio
 import contextlib
 import datetime
+import json
 import socket
 import ssl
 import struct
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qs, urlsplit
@@ -43,6 +46,10 @@ class Answer:
     content_type: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     conduct: Literal["whole", "half", "reset", "silent"] = "whole"
+
+
+def as_json(payload: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
+    return Answer(status, json.dumps(payload).encode(), headers=headers or {})
 
 
 @dataclass
@@ -130,6 +137,21 @@ async def _write(writer: asyncio.StreamWriter, answer: Answer, over: asyncio.Eve
     body = answer.body[: len(answer.body) // 2] if answer.conduct == "half" else answer.body
     writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
     await writer.drain()
+
+
+class Quiet(BaseHTTPRequestHandler):
+    """A handler of requests that logs none."""
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+@contextmanager
+def in_a_thread(kind: type[Quiet]) -> Generator[str]:
+    """The address of a server that answers processes of their own."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
 
 
 def certificate(folder: Path, subject: x509.GeneralName) -> tuple[Path, Path]:

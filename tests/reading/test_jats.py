@@ -471,12 +471,3 @@ def test_whatever_comes_is_read_or_refused(body: str, after: str, cut: int) -> N
         spans = list(own_spans(reading.parts, len(reading.content))) if reading.parts else []
         assert "".join(reading.content[start:end] for _, start, end in spans) == reading.content
         Publication.of("full_text", reading.content or "-", provider="pmc", **reading.fields)
-
-
-@given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(document: bytes) -> None:
-    for data in (document, b"<article>" + document, article().replace(b"<article", document + b"<article")):
-        try:
-            read_jats(data)
-        except XmlError:
-            continue

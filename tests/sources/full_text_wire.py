@@ -1,6 +1,5 @@
 """Answers of the providers of full texts, written for the tests in each one's wire format."""
 
-import json
 from collections.abc import Callable, Mapping
 
 import httpx
@@ -15,16 +14,12 @@ from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.pmc import PMC, IdConverter, explain_conversion, explain_pmc_refusal
 from deepcritical_mcp.sources.trials.services import ClinicalTrials, explain_plain_text
 from deepcritical_mcp.sources.unpaywall import Unpaywall, explain_unpaywall
-from tests.net.stand_in import Answer, Asked
+from tests.net.stand_in import Answer, Asked, as_json
 from tests.sources.contract import PATIENT
 
 XML = "text/xml; charset=UTF-8"
 EMAIL = "ada@example.org"
 FORBIDDEN = "<!--The publisher of this article does not allow downloading of the full text in XML form.-->"
-
-
-def as_json(payload: object, status: int = 200) -> Answer:
-    return Answer(status, json.dumps(payload).encode())
 
 
 def jats(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.base import Completer
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities, explain_refusal
 from deepcritical_mcp.sources.pubmed.source import PubMed
-from tests.net.stand_in import Answer, Asked, StandIn, stand_in
+from tests.net.stand_in import Answer, Asked, StandIn, as_json, stand_in
 from tests.sources.contract import PATIENT
 
 if TYPE_CHECKING:
@@ -26,10 +25,6 @@ XML = "text/xml; charset=UTF-8"
 KEY = "0123456789abcdef0123456789abcdef0123"
 QUICK_TO_ASK = {"ncbi_api_key": KEY, "ncbi_email": "ada@example.org"}
 """Settings with which a server waits less between its requests."""
-
-
-def as_json(payload: object, status: int = 200) -> Answer:
-    return Answer(status, json.dumps(payload).encode(), "application/json; charset=UTF-8")
 
 
 def as_xml(text: str, status: int = 200) -> Answer:

@@ -185,14 +185,6 @@ async def test_nothing_found_is_an_answer_and_no_more_comes_than_wanted(
         assert len(await found(tool, "metformin cancer", 2)) == 2
 
 
-@each_web_search
-async def test_nobody_at_the_address_is_an_outage(contestant: Contestant, http: httpx.AsyncClient):
-    async with stand_in() as provider:
-        url = provider.url
-    with pytest.raises(ProviderUnavailableError):
-        await found(contestant.make(url, http, PATIENT), "metformin cancer", 10)
-
-
 @each_with_a_key
 async def test_a_key_is_not_carried_to_where_a_redirect_leads(contestant: Contestant, http: httpx.AsyncClient):
     async with stand_in(contestant.success) as elsewhere, stand_in() as provider:

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,13 @@ from tests.net.stand_in import Answer, stand_in
 from tests.sources.full_text_wire import (
     epmc,
     hit,
-    make_converter,
     make_europe_pmc,
     make_pmc,
     make_trials,
     make_unpaywall,
     results,
 )
+from tests.sources.trials.test_trials_source import studies
 
 FOLDER = Path(os.environ.get("DEEPCRITICAL_SOURCES_DIR", ""))
 pytestmark = pytest.mark.skipif("DEEPCRITICAL_SOURCES_DIR" not in os.environ, reason="needs recorded answers")
@@ -142,14 +142,6 @@ async def test_europe_pmcs_recorded_error_is_an_error(http: httpx.AsyncClient):
             await make_europe_pmc(server.url, http).read(Wanted(RecordIds(pmid="1")))
 
 
-def studies() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Each recorded study as it came, and its independent reading."""
-    for row in rows_in("trials.jsonl"):
-        if row["file"].startswith("ctgov/"):
-            payload = json.loads((FOLDER / row["file"]).read_text("utf-8"))
-            yield from zip(payload.get("studies", [payload]), row["studies"], strict=True)
-
-
 async def test_every_trial_is_read(http: httpx.AsyncClient):
     compared = 0
     async with stand_in() as server:
@@ -183,18 +175,6 @@ def said(read: dict[str, Any]) -> list[str]:
     return [*texts, f"Status: {status}", f"Enrollment: {read['enrollment']}" if read["enrollment"] else ""]
 
 
-async def test_no_contact_of_a_recorded_trial_is_passed_on(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        for payload, read in studies():
-            contacts = json.dumps(payload)
-            described = json.dumps(payload["protocolSection"].get("descriptionModule"))
-            addresses = {*re.findall(r"[\w.]+@[\w.]+\w", contacts)} - {*re.findall(r"[\w.]+@[\w.]+\w", described)}
-            server.will(Answer(200, contacts.encode()))
-            copy = await make_trials(server.url, http).read(Wanted(RecordIds(nct=read["nctId"])))
-            assert copy.reading
-            assert [one for one in addresses if one in copy.reading.content] == []
-
-
 def locations() -> list[dict[str, Any]]:
     payloads = [json.loads(path.read_text("utf-8")) for path in sorted(FOLDER.glob("unpaywall/*.json"))]
     return [payload for payload in payloads if "doi" in payload]
@@ -210,12 +190,3 @@ async def test_every_answer_of_unpaywall_is_read(http: httpx.AsyncClient):
         server.will(Answer(422, recorded("unpaywall/bkl-error-422-no-email.json")))
         with pytest.raises(ProviderRequestError, match="NCBI_EMAIL"):
             await make_unpaywall(server.url, http).read(Wanted(RecordIds(doi="10.5555/zinc")))
-
-
-async def test_the_id_converters_recorded_answers_are_read(http: httpx.AsyncClient):
-    ids = [RecordIds(pmid="37258680"), RecordIds(pmid="29355051")]
-    async with stand_in(Answer(200, recorded("idconv/researchhelper-pmids.json"))) as server:
-        found = await make_converter(server.url, http).convert(ids)
-        assert [one.pmcid for one in found] == ["PMC10949956", "PMC6142073"]
-        server.will(Answer(400, recorded("idconv/researchhelper-error-mixed-types.json")))
-        assert await make_converter(server.url, http).convert(ids) == ids

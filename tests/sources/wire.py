@@ -1,12 +1,11 @@
 """Answers of the web providers, written for the tests in each one's wire format."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from urllib.parse import quote
 
-from tests.net.stand_in import Answer
+from tests.net.stand_in import Answer, as_json
 
 
 @dataclass(frozen=True)
@@ -27,10 +26,6 @@ PAGES = (
     Page("Does metformin prevent tumours?", "https://journal.example.org/a/1?utm_source=x", "No trial shows it.", 0.72),
     Page("Metformin - an overview", "https://wiki.example.net/Metformin_(drug)", "A biguanide.", 0.4),
 )
-
-
-def as_json(payload: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
-    return Answer(status, json.dumps(payload).encode(), headers=headers or {})
 
 
 def tavily(pages: Sequence[Page] = PAGES) -> Answer:

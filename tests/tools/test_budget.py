@@ -207,36 +207,6 @@ def test_paging_loses_no_record_whatever_the_budget(sizes: list[tuple[int, int]]
     assert seen == [one.id for one in pieces]
 
 
-@pytest.mark.long
-@settings(max_examples=25)
-@given(st.lists(st.integers(1, 1_000), min_size=1, max_size=20), st.sampled_from([6_000, 32_000]))
-def test_reading_on_from_each_answer_reads_every_character(sizes: list[int], limit: int) -> None:
-    whole = {one.id: one for one in (piece(n, SENTENCE * s) for n, s in enumerate(sizes, start=1))}
-    asked = [f"{id}@0-" for id in whole]
-    read = dict.fromkeys(whole, "")
-    while asked:
-        parts = [re.fullmatch(r"(.*)@(\d+)-", one) for one in asked]
-        starts = tuple(int(part[2]) for part in parts if part)
-        texts = [whole[part[1]] for part in parts if part]
-        listed = EvidenceList(
-            session_id="rs_0",
-            evidence=tuple(
-                one.model_copy(update={"content": one.content[start:]})
-                for one, start in zip(texts, starts, strict=True)
-            ),
-            starts=starts,
-        )
-        cut = fit(listed, limit, both)
-        assert both(cut) <= limit
-        assert cut.evidence
-        asked = asked[len(cut.evidence) :]
-        for one in cut.evidence:
-            mark = re.search(r' \[… [\d,]+ characters left out: get_evidence ids=\["(.*@\d+-)"\] …\]$', one.content)
-            read[one.id] += one.content[: mark.start()] if mark else one.content
-            asked += [mark[1]] if mark else []
-    assert read == {id: one.content for id, one in whole.items()}
-
-
 def test_no_more_ids_are_named_than_one_call_takes() -> None:
     short = fit(result(*(piece(number, SENTENCE * 40) for number in range(1, 101))), 20_000, wire_length)
     (note,) = (one for one in short.warnings if "get_evidence ids=" in one)

@@ -10,14 +10,14 @@ import httpx
 import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, TextContent, TextResourceContents
+from mcp_types import TextContent, TextResourceContents
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.sources import PUBMED
 from tests.fakes import fake_server, served
 from tests.sources.ncbi import QUICK_TO_ASK, article, ncbi, pubmed
-from tests.wire import text_of, wire
+from tests.wire import both, called, text_of
 
 TITLE = "Zinc closes wounds of the skin in adults: a randomized trial"
 RECORDS = {
@@ -44,22 +44,16 @@ async def checking(**settings: Any) -> AsyncGenerator[Client]:
             yield client
 
 
-async def checked(client: Client, text: str = DRAFT, **arguments: object) -> CallToolResult:
-    return await client.call_tool("check_citations", {"text": text, **arguments})
-
-
-def structured(result: CallToolResult) -> dict[str, Any]:
-    assert not result.is_error, text_of(result)
-    return wire(result)
+async def checked(client: Client, text: str = DRAFT, **arguments: object) -> tuple[str, dict[str, Any]]:
+    return await both(client, "check_citations", text=text, **arguments)
 
 
 async def test_the_report_is_a_resource_of_the_session_and_its_records_are_no_evidence() -> None:
     async with checking() as client:
-        result = await checked(client)
-        report, shown = structured(result), text_of(result)
+        shown, report = await checked(client)
         content = (await client.read_resource(report["report_uri"])).contents[0]
         listed = {one.uri: one.title or "" for one in (await client.list_resources()).resources}
-        held = structured(await client.call_tool("list_evidence", {}))
+        held = await called(client, "list_evidence")
         assert (await exported(client)).startswith("# 2 references: ")
         bibtex = await client.call_tool("export_evidence", {"format": "bibtex"})
         log = await exported(client, format="search-log")
@@ -96,9 +90,8 @@ async def review(client: Client, session_id: str) -> list[str]:
     ]
     shown: list[str] = []
     for tool, arguments in calls:
-        result = await client.call_tool(tool, {**arguments, "session_id": session_id})
-        shown += [text_of(result), str(structured(result))]
-    sessions = structured(await client.call_tool("list_sessions", {}))["sessions"]
+        shown += map(str, await both(client, tool, **arguments, session_id=session_id))
+    sessions = (await called(client, "list_sessions"))["sessions"]
     shown += [str({**one, "last_used": ""}) for one in sessions]
     shown.append((await exported(client, session_id=session_id)).partition("# 7 references")[0])
     shown.append(str((await client.read_resource(f"evidence://{session_id}")).contents[0]))
@@ -110,8 +103,7 @@ async def exported(client: Client, **arguments: object) -> str:
     """A whole export, Markdown by default, that comes in parts."""
     text, offset = "", 0
     while offset >= 0:
-        asked = {"format": "markdown", **arguments, "offset": offset}
-        part = structured(await client.call_tool("export_evidence", asked))
+        part = await called(client, "export_evidence", **{"format": "markdown", **arguments, "offset": offset})
         assert part["next_offset"] == -1 or part["next_offset"] > offset
         text, offset = text + part["text"], part["next_offset"]
     return text
@@ -127,26 +119,24 @@ async def test_a_check_changes_no_review_until_its_papers_are_taken_over(tmp_pat
     async with ncbi(RECORDS | numbers) as played:
         played.hits["zinc"] = ["31000011"]
         async with process(played.url, tmp_path, folder) as client:
-            found = structured(await client.call_tool("pubmed_search", {"query": "zinc"}))
-            id = found["session_id"]
+            id = (await called(client, "pubmed_search", query="zinc"))["session_id"]
             before = await review(client, id)
-            first = await checked(client, draft, session_id=id)
+            told, first = await checked(client, draft, session_id=id)
             assert await review(client, id) == before
-            assert text_of(first).count("not as evidence") == 1
-            offset = structured(first)["next_offset"]
+            assert told.count("not as evidence") == 1
+            offset = first["next_offset"]
             assert offset > 0
             rest = await checked(client, draft, session_id=id, offset=offset)
         if is_kept:
             played.server.asked.clear()
             async with process(played.url, tmp_path, folder) as client:
-                again = await checked(client, draft, session_id=id, offset=offset)
-                assert structured(again) == structured(rest)
+                assert await checked(client, draft, session_id=id, offset=offset) == rest
                 assert played.utilities == []
                 assert await review(client, id) == before
                 items = [{"pmid": "31000012"}, {"pmid": "31000020"}]
                 await client.call_tool("add_evidence", {"items": items, "session_id": id})
-                held = structured(await client.call_tool("list_evidence", {"session_id": id}))
-                last = structured(await checked(client, draft, session_id=id))
+                held = await called(client, "list_evidence", session_id=id)
+                _, last = await checked(client, draft, session_id=id)
             assert [one["id"] for one in held["items"]] == ["pubmed:31000011", "pubmed:31000012", "pubmed:31000020"]
             assert "references 4–7." in last["next_step"]
 
@@ -155,11 +145,11 @@ async def test_a_cited_paper_that_is_no_evidence_is_said_to_be_cited() -> None:
     async with checking() as client:
         await checked(client)
         asked = {"ids": ["pubmed:31000012", "pubmed:31000099"]}
-        found = structured(await client.call_tool("get_evidence", asked))
+        found = await called(client, "get_evidence", **asked)
         assert found["missing"] == asked["ids"]
         assert "Cited by the draft that was checked, but not evidence: pubmed:31000012. add_ev" in found["next_step"]
         await client.call_tool("get_full_text", {"id": "31000012"})
-        (kept,) = structured(await client.call_tool("get_evidence", {"ids": ["pubmed:31000012"]}))["evidence"]
+        (kept,) = (await called(client, "get_evidence", ids=["pubmed:31000012"]))["evidence"]
     assert kept["citation"]["status"] == "retracted"
 
 
@@ -170,7 +160,7 @@ async def test_the_export_ends_with_the_report(limit: int, tmp_path: Path) -> No
         before = await exported(client)
         await checked(client)
         whole = await exported(client)
-        saved = structured(await client.call_tool("export_evidence", {"format": "markdown", "save": True}))
+        saved = await called(client, "export_evidence", format="markdown", save=True)
         for fewer in ({"format": "bibtex"}, {"ids": ["pubmed:31000011"]}, {"fields": ["title"]}):
             assert "references: " not in await exported(client, **fewer)
     assert whole.startswith(f"{before}# 2 references: ")
@@ -183,7 +173,7 @@ async def test_the_export_ends_with_the_report(limit: int, tmp_path: Path) -> No
 async def test_the_report_in_an_export_has_the_status_that_its_records_have_now(tmp_path: Path) -> None:
     async with ncbi(dict(RECORDS)) as played:
         async with process(played.url, tmp_path, tmp_path / "sessions") as client:
-            found = structured(await checked(client))
+            _, found = await checked(client)
         played.records["31000011"] = article("31000011", f"{TITLE}.", types=("Retracted Publication",))
         async with process(played.url, tmp_path / "later", tmp_path / "sessions") as client:
             text = await exported(client, session_id=found["session_id"])
@@ -192,26 +182,24 @@ async def test_the_report_in_an_export_has_the_status_that_its_records_have_now(
 
 async def test_references_of_a_service_that_is_switched_off_are_not_accused() -> None:
     async with Client(fake_server(full_texts=FullTexts((), None, off=["pubmed"]))) as client:
-        result = await checked(client)
-    report = structured(result)
+        shown, report = await checked(client)
     assert {one["verdict"] for one in report["references"]} == {"outage"}
-    assert "pubmed is switched off here (DEEPCRITICAL_OFF)" in text_of(result)
+    assert "pubmed is switched off here (DEEPCRITICAL_OFF)" in shown
     assert "check again in a minute" not in report["next_step"]
 
 
 async def test_without_a_check_there_is_no_report() -> None:
     async with checking() as client:
-        added = structured(await client.call_tool("add_evidence", {"items": [{"content": "A note."}]}))
+        added = await called(client, "add_evidence", items=[{"content": "A note."}])
         assert not [one for one in (await client.list_resources()).resources if one.uri.startswith("report://")]
         with pytest.raises(MCPError, match="No draft was checked"):
             await client.read_resource(f"report://{added['session_id']}")
-        exported = structured(await client.call_tool("export_evidence", {"format": "markdown"}))
-    assert "references" not in exported["text"]
+        assert "references" not in await exported(client)
 
 
 async def test_the_address_of_a_record_is_a_list_of_one_reference() -> None:
     async with checking() as client:
-        report = structured(await checked(client, "https://pubmed.ncbi.nlm.nih.gov/31000012/"))
+        _, report = await checked(client, "https://pubmed.ncbi.nlm.nih.gov/31000012/")
     assert report["counts"]["references"] == 1
 
 
@@ -246,7 +234,7 @@ async def test_other_names_for_the_same_are_understood() -> None:
             {"csl_json": [{"type": "article-journal", "title": TITLE, "PMID": "31000011"}]},
             {"text": DRAFT, "full_text": True},
         ):
-            report = structured(await client.call_tool("check_citations", arguments))
+            report = await called(client, "check_citations", **arguments)
             assert report["counts"]["references"]
             assert report["warnings"][0].startswith("Read ")
             if "draft" in arguments:

@@ -111,8 +111,6 @@ HONEST = [
     ("the title as it is", TRUE, AUTHOR),
     ("Greek by name", "Beta-carotene and the repair of wounds in older adults: a randomised trial", AUTHOR),
     ("without the subtitle", "β-Carotene and the repair of wounds in older adults", AUTHOR),
-    ("with the journal", f"{TRUE.rstrip('.')} | Journal of made-up results", AUTHOR),
-    ("in capitals", TRUE.upper(), AUTHOR),
     ("retracted since", f"RETRACTED: {TRUE}", AUTHOR),
     ("the name in one piece", TRUE, (AuthorName("Ana Ruiz"),)),
     ("authors in another order", TRUE, (AuthorName("Berg", "Jan"), AuthorName("Ruiz", "Ana"))),

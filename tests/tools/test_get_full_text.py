@@ -348,11 +348,7 @@ async def test_a_preprint_is_known_by_the_number_of_europe_pmc(id: str) -> None:
     rung = FakeFullTexts("europepmc", copy(doi=doi, title=TITLE), record=preprint, takes="doi url")
     async with reader(rung, records={}) as ours:
         answer = await ours.read(id)
-        added = wire(
-            await ours.client.call_tool(
-                "add_evidence", {"items": [{"url": "https://europepmc.org/article/PPR/PPR500001"}]}
-            )
-        )
+        added = await ours.add({"url": "https://europepmc.org/article/PPR/PPR500001"})
     assert (answer["id"], answer["citation"]["title"]) == (f"doi:{doi}~2", TITLE)
     assert answer["warnings"] == ["This is a preprint, which was not peer reviewed."]
     assert preprint_number(rung.asked[0].urls[0]) == "PPR500001"

@@ -70,6 +70,17 @@ ITEMS: list[tuple[dict[str, object], dict[str, object]]] = [
     ({"doi": "https://who.example/zinc"}, {"url": "https://who.example/zinc"}),
     ({"nct": PAGE, "doi": "10.1000/zinc"}, {"nct": "NCT00000009", "doi": "10.1000/zinc"}),
 ]
+VALUES = {
+    "age_group": {
+        "aged": "elderly|older adults|65+|≥65", "over_80": "80+", "adult": "adults|18+", "newborn": "neonates",
+        "infant": "babies", "preschool": "toddlers", "adolescent": "teenagers", "middle_aged": "middle-aged",
+    },
+    "study_filter": {
+        "rct": "RCTs|randomised|randomized controlled trials", "systematic_review": "systematic reviews",
+        "diagnosis": "diagnostic", "prognosis": "prognostic", "therapy": "treatment|therapy/narrow",
+        "therapy_broad": "therapy/broad", "etiology": "aetiology",
+    },
+}  # fmt: skip
 UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
     (of_pubmed(limit=3), {"query": Q, "max_results": 3}),
     (of_pubmed(maxResults="3"), {"query": Q, "max_results": 3}),
@@ -77,21 +88,10 @@ UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
     (of_pubmed(start=5), {"query": Q, "offset": 5}),
     (of_pubmed(start=2015), {"query": Q, "min_date": "2015"}),
     *(
-        (of_pubmed(age_group=written), {"query": Q, "age_group": meant})
-        for written, meant in {
-            "elderly": "aged", "older adults": "aged", "65+": "aged", "≥65": "aged", "80+": "over_80",
-            "adults": "adult", "18+": "adult", "neonates": "newborn", "babies": "infant", "toddlers": "preschool",
-            "teenagers": "adolescent", "middle-aged": "middle_aged",
-        }.items()
-    ),
-    *(
-        (of_pubmed(study_filter=written), {"query": Q, "study_filter": meant})
-        for written, meant in {
-            "RCTs": "rct", "randomised": "rct", "randomized controlled trials": "rct", "systematic review":
-            "systematic_review", "systematic reviews": "systematic_review", "diagnostic": "diagnosis", "prognostic":
-            "prognosis", "treatment": "therapy", "therapy/narrow": "therapy", "therapy/broad": "therapy_broad",
-            "aetiology": "etiology",
-        }.items()
+        (of_pubmed(**{name: written}), {"query": Q, name: meant})
+        for name, values in VALUES.items()
+        for meant, words in values.items()
+        for written in words.split("|")
     ),
     (of_pubmed(age_group="all ages", study_filter="all"), {"query": Q, "age_group": "any", "study_filter": "none"}),
     (of_pubmed(min_date="since 2015"), {"query": Q, "min_date": "2015"}),
@@ -178,7 +178,6 @@ REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
     (of_pubmed(min_date="03/04/2010"), ['min_date="2010-03-04"', 'min_date="2010-04-03"']),
     (of_pubmed(limit=3, max_results=5), ["limit=3", "max_results=5", "do not agree"]),
     (of_pubmed(page=2, limit=50), ["then pass next_offset as offset"]),
-    (of_pubmed(page_number=2), ["then pass next_offset as offset"]),
     (("web_search", {"query": Q, "pageNumber": 2}), ["there is only one page"]),
     (("expand_queries", {"topic": Q, "page_num": 2}), ["there is only one page"]),
     (
@@ -190,21 +189,14 @@ REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
     (("pubmed_search", {"query": ["zinc", "sleep"]}), ['variants=["sleep"]', 'query="zinc sleep"']),
     (("pubmed_search", {"queries": ["zinc", "iron"]}), ['query="zinc", variants=["iron"]']),
     (of_pubmed(new_only=True), ["only_new=true", 'sort="date"']),
-    (("semantic_search", {"query": Q, "exclude_retracted": True}), ['status="ok"']),
     *(
         ((tool, {**query, **given}), ['status="ok"', "cannot leave one out"])
         for tool, query in (("semantic_search", {"query": Q}), ("list_evidence", {}))
-        for given in (
-            {"retracted": False},
-            {"include_retracted": False},
-            {"status": "!retracted"},
-            {"status": "-retracted"},
-        )
+        for given in ({"retracted": False}, {"include_retracted": False}, {"status": "!retracted"})
     ),
     (("semantic_search", {"query": Q, "source": "!web"}), ['cannot express "not": pass one of']),
     (("pubmed_search", {"pmids": ["31978945", "20358181"]}), ["31978945[pmid]"]),
     (of_pubmed(publication_types=["not review"]), ['query="(…) NOT Review[pt]"']),
-    (of_pubmed(publication_types=["-case reports"]), ['query="(…) NOT Case Reports[pt]"']),
     (of_pubmed(articles=["zinc"]), ['Unknown argument "articles"']),
     (of_pubmed(**{f"argument_{number}": 1 for number in range(500)}), ["And 495 more."]),
     (of_pubmed(variants=3), ["expand_queries count=3"]),
@@ -215,10 +207,8 @@ REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
     (("semantic_search", {"query": Q, "filter": "pubmed"}), ['Unknown argument "filter"', "accepts query, variants"]),
     (of_pubmed(exclude_publication_types=["Review"]), ['query="(…) NOT Review[pt]"']),
     (("semantic_search", {"query": Q, "min_relevance": 5}), ["min_relevance=0.5"]),
-    (("web_search", {"query": Q, "page": 2}), ['Unknown argument "page"']),
     (("pubmed_search", {"query": Q, "offset": -1}), ["next_offset is -1 on the last page"]),
     (("get_evidence", {"ids": "all"}), ["list_evidence lists the ids"]),
-    (("pubmed_search", {"query": Q, "exclude_terms": ["mice"]}), ["NOT mice"]),
     *(
         (of_pubmed(study_filter=written), ["publication_types=[", 'query="(…) AND', "systematic_review"])
         for written in ("cohort", "meta-analysis", "case reports", "guideline")

@@ -226,7 +226,7 @@ async def test_what_a_record_says_beyond_its_citation_is_shown_by_get_evidence_a
 
 
 async def test_a_further_text_of_a_publication_can_be_read_to_its_end() -> None:
-    article = " ".join(f"Sentence {number} of the article describes glycogen in the liver." for number in range(600))
+    article = " ".join(f"Sentence {number} of the article describes glycogen in the liver." for number in range(1_400))
     item = {"content": article, "pmid": "2", "title": "Metformin and the liver", "source": "web"}
     async with Client(fake_server(literature=FakeSearch((TOXICITY, METFORMIN)))) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
@@ -242,7 +242,8 @@ async def test_a_further_text_of_a_publication_can_be_read_to_its_end() -> None:
             (part,) = wire(result)["evidence"]
             text, _, mark = part["content"].partition(" [… ")
             pieces += text
-            id = f"pubmed:2~2@{len(pieces)}-" if mark else ""
+            id = mark.partition('ids=["')[2].partition('"]')[0]
+            assert len(pieces) < 2 * len(article)
         assert pieces.replace(" ", "") == article.replace(" ", "")
         found = await client.call_tool("semantic_search", {"query": "glycogen in the liver", "kind": "page"})
         assert wire(found)["evidence"][0]["id"] == "pubmed:2~2"
@@ -276,12 +277,7 @@ class Finds(FakeSearch):
     ("tool", "found", "arguments", "step"),
     [
         ("pubmed_search", {}, {}, "Nothing found: try fewer terms, wider dates, or expand_queries"),
-        (
-            "pubmed_search",
-            {"total_found": 9},
-            {"offset": 20},
-            "There are no results at this offset: use a smaller one.",
-        ),
+        ("pubmed_search", {"total_found": 9}, {"offset": 20}, "There are no results at this offset"),
         ("pubmed_search", {"total_found": 9}, {"include_retracted": False}, "All results were omitted"),
         ("web_search", {}, {}, "Nothing found: try other queries."),
         ("web_search", {"errors": ("Tavily is down.",)}, {}, "Not every provider answered: try again later"),

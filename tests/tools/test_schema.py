@@ -78,12 +78,6 @@ DROPPED = {"default", "minimum", "maximum", "minItems", "maxItems"}
 OPENAI_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def nodes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield schema
-    for inner in (*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])):
-        yield from nodes(inner)
-
-
 @pytest.mark.parametrize("profile", get_args(Profile))
 async def test_the_converters_of_other_vendors_take_every_schema(profile: Profile) -> None:
     async with Client(create_server(Settings(), profile=profile)) as client:
@@ -92,7 +86,7 @@ async def test_the_converters_of_other_vendors_take_every_schema(profile: Profil
         assert OPENAI_NAME.fullmatch(tool.name)
         assert len(tool.description or "") <= 1_024
         assert tool.input_schema["type"] == "object"
-        for node in nodes(tool.input_schema):
+        for _, node in schema_nodes(tool.input_schema):
             words = {re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", word) for word in node}
             assert words <= GEMINI, (tool.name, words - GEMINI)
             assert isinstance(node["type"], str)
@@ -103,7 +97,7 @@ async def test_the_converters_of_other_vendors_take_every_schema(profile: Profil
             assert "default" not in node or not node.get("enum") or node["default"] in node["enum"]
             assert all(isinstance(word, str) and word.strip() for word in node.get("enum", ()))
             assert set(node.get("required", ())) <= node.get("properties", {}).keys()
-        for node in nodes(tool.output_schema or {}):
+        for _, node in schema_nodes(tool.output_schema or {}):
             assert isinstance(node["type"], str)
             assert set(node) <= STRICT
             assert all(isinstance(word, str) and word.strip() for word in node.get("enum", ()))

@@ -12,7 +12,6 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import Citation, Evidence, SearchResult
 from deepcritical_mcp.tools.answers.render import to_markdown
 from deepcritical_mcp.tools.answers.structured import structured
-from deepcritical_mcp.tools.arguments.call_session import BESIDE
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
 from tests.wire import called, text_of, wire
@@ -85,17 +84,9 @@ async def test_both_forms_list_the_same_sessions_and_a_page_has_twenty(tmp_path:
     assert [one["title"] for one in chosen["sessions"]] == ["topic 7"]
 
 
-async def test_the_last_session_that_a_call_names_is_the_one_that_the_next_call_continues(tmp_path: Path) -> None:
+async def test_a_session_that_a_call_names_is_continued_but_not_one_whose_resource_was_read(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
-        first = await called(client, "pubmed_search", query="zinc")
         opened = await called(client, "add_evidence", items=NOTE, session_id="new: long covid")
-        assert (await called(client, "list_evidence"))["session_id"] == opened["session_id"]
-        named = await called(client, "list_evidence", session_id="zinc")
-        assert (await called(client, "list_evidence"))["session_id"] == first["session_id"]
-        ids = [opened["added"][0]["id"]]
-        await called(client, "clear_session", session_id=opened["session_id"], ids=ids)
-        assert (await called(client, "list_evidence"))["session_id"] == opened["session_id"]
-    assert not any(BESIDE in one["next_step"] for one in (first, opened, named))
     async with client_of(tmp_path) as client:
         await client.read_resource(f"evidence://{opened['session_id']}")
         assert not (await called(client, "list_sessions"))["session_id"]
@@ -131,17 +122,6 @@ async def test_who_comes_back_and_reads_without_an_id_hears_that_the_session_is_
             assert "list_sessions lists all." in form
             assert f'pass session_id="{latest["session_id"]}"' in form
         assert "0 of 0 results" not in text_of(told)
-
-
-async def test_two_windows_continue_the_same_session(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client, client_of(tmp_path) as other:
-        opened = await called(client, "add_evidence", items=NOTE, session_id="new: zinc")
-        items = [{"content": "Copper does not heal warts."}]
-        continued = await called(other, "add_evidence", items=items, session_id="zinc")
-        assert continued["session_id"] == opened["session_id"]
-        assert (await called(client, "list_evidence"))["total"] == 2
-        (one,) = (await called(client, "list_sessions"))["sessions"]
-        assert (one["title"], one["evidence"]) == ("zinc", 2)
 
 
 async def test_a_window_brings_back_what_another_one_has_deleted(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -63,9 +63,11 @@ def serving_process(folder: Path, *options: str, **environment: str) -> Generato
 
 
 @asynccontextmanager
-async def client_of(url: str, token: str = "", mode: str = "auto", **options: Any) -> AsyncGenerator[Client]:
+async def client_of(
+    url: str, token: str = "", mode: str = "auto", *, headers: Mapping[str, str] | None = None, **options: Any
+) -> AsyncGenerator[Client]:
     """The SDK's client of the server at this address, in the protocol era that `mode` names."""
-    headers = {"authorization": f"Bearer {token}"} if token else {}
+    headers = {**(headers or {}), **({"authorization": f"Bearer {token}"} if token else {})}
     timeout = httpx2.Timeout(120, read=300)
     async with (
         httpx2.AsyncClient(headers=headers, timeout=timeout, trust_env=False) as http,

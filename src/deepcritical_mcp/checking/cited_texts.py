@@ -246,7 +246,7 @@ def _has_findings(passage: Passage, section: str) -> float:
 
 def _pair(sentence: CitingSentence, reference: int, record: _Record) -> _Pair:
     found = record.lexical.score(sentence.claim)
-    words = [found.at(str(number))[0] for number in range(len(record.passages))]
+    words = found.at(map(str, range(len(record.passages))))[0].tolist()
     most, numbers = max(words, default=0.0) or 1.0, claimed_numbers(sentence.claim)
     scores = [_WORDS * one / most + _RESULTS * other for one, other in zip(words, record.findings, strict=True)]
     for at, passage in enumerate(record.passages if numbers else ()):

@@ -13,9 +13,9 @@ from anyio.to_thread import run_sync
 
 from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, Passage, is_table
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT
-from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_score
+from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_scores
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
-from deepcritical_mcp.evidence.passage_quotes import PassagePage, Quotation, by_place, page_of
+from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.excerpts import Span, best_sentences, has_figures, quoted, section_labels, sentences
@@ -66,15 +66,16 @@ async def score_sentences(embedder: PassageEmbedder, question: str, texts: Seque
     short = _abbreviations(question)
     enough = ENOUGH_WORDS if cosines else ENOUGH_ALONE
 
+    lexical, coverages = words.at(map(str, range(len(flat))))
+    near = [cosines.get(number, own) for number, own in enumerate(lexical.tolist())]
+    totals = hybrid_scores(near, lexical, coverages, words.terms, weight).tolist()
+
     def score(number: int) -> SentenceScore:
         if not flat[number]:
             return SentenceScore(0.0, answers=False)
-        lexical, coverage = words.at(str(number))
-        cosine = cosines.get(number)
-        total = hybrid_score(lexical if cosine is None else cosine, lexical, coverage, words.terms, weight)
         is_exact = bool(short & _abbreviations(flat[number]))
-        answers = is_exact or coverage >= enough or (cosine or 0.0) >= close
-        return SentenceScore(total + is_exact, answers)
+        answers = is_exact or bool(coverages[number] >= enough) or cosines.get(number, 0.0) >= close
+        return SentenceScore(totals[number] + is_exact, answers)
 
     numbers = iter(range(len(flat)))
     return [[score(next(numbers)) for _ in some] for some in found]
@@ -196,22 +197,28 @@ _ABOUT_PREPARING = re.compile(
     r"|sponsor|conflicts? of interest|questionnaire|\b(?:how|where|when) (?:was|were|did)\b|\bmeasured\b",
     re.I,
 )
-_QUANTITY = re.compile(r"(?<![\w.,])(\d{1,9}(?:[.,]\d{1,9})?)[\s-]{0,2}([a-zµμ][a-z/]{0,9}|%)")
+_QUANTITY = re.compile(r"(\d(?<![\w.,]\d)\d{0,8}(?:[.,]\d{1,9})?)[\s-]{0,2}([a-zµμ][a-z/]{0,9}|%)")
 
 
-def priority(passage: Passage, question: str) -> float:
-    """What the place and the figures of a passage of a long text add to its score for a question."""
+def priority(passage: Passage, question: str, known: float) -> float:
+    """What is added to the score of a passage of a long text for a question, with its `standing`."""
     asked, is_about_preparing = _asked(question)
-    found, part = _quantities(passage.quotation) if asked else frozenset[tuple[str, str]](), passage.part
+    place = 0.0 if is_about_preparing else known
+    text = passage.quotation.lower().replace("μ", "µ") if asked else ""
+    if not any(unit in text for _, unit in asked):  # most passages have none of its units
+        return place
+    found = _quantities(text)
     others = {unit for _, unit in found}
-    wrong = OTHER_QUANTITY * sum(one not in found and one[1] in others for one in asked)
-    if is_about_preparing:
-        return wrong
+    return place + OTHER_QUANTITY * sum(one not in found and one[1] in others for one in asked)
+
+
+def standing(passage: Passage) -> float:
+    """What the place and the figures of a passage add, unless the question is how a study was prepared."""
     place = _of_section((), passage.text.kind)
-    if part:
+    if part := passage.part:
         titles = frozenset(title for one in passage.text.parts for title in one.path)
         place = _of_section(part.path, part.kind) if _is_of_study(titles) else REPORTS
-    return place + FIGURES * has_figures(passage.quotation) + wrong
+    return place + FIGURES * has_figures(passage.quotation)
 
 
 @lru_cache(64)
@@ -270,27 +277,25 @@ def best_within(
     for number, passage in enumerate(passages):
         index.add(str(number), words_of(passage.content))
     scores = index.score(question)
-    words = [scores.at(str(number)) for number in range(len(passages))]
-    relevance = [*cosines, *(lexical for lexical, _ in words[len(cosines) :])]
-    total = [
-        hybrid_score(near, *some, scores.terms, words_weight) + priority(passage, question)
-        for near, some, passage in zip(relevance, words, passages, strict=True)
-    ]
+    lexical, coverage = scores.at(map(str, range(len(passages))))
+    relevance = [*cosines, *lexical[len(cosines) :].tolist()]
+    found = hybrid_scores(relevance, lexical, coverage, scores.terms, words_weight).tolist()
+    total = [score + priority(one, question, standing(one)) for score, one in zip(found, passages, strict=True)]
     best = [
         at
         for at in sorted(range(len(passages)), key=lambda at: -total[at])
         if not wanted or wanted(passages[at].anchor or ABSTRACT)
     ]
-    close = {at for at in best if words[at][1] >= CLOSE_COVERAGE or (at < len(cosines) and cosines[at] >= floor)}
+    close = {at for at in best if coverage[at] >= CLOSE_COVERAGE or (at < len(cosines) and cosines[at] >= floor)}
     close = close if cosines else {*best}
 
     def shown(some: slice) -> tuple[DocumentPassage, ...]:
         chosen = best[some]
         return tuple(
-            _shown(passages[chosen[numbers[0]]], quoted, max(relevance[chosen[at]] for at in numbers)).model_copy(
+            _shown([passages[chosen[at]] for at in numbers], max(relevance[chosen[at]] for at in numbers)).model_copy(
                 update={"is_close": any(chosen[at] in close for at in numbers)}
             )
-            for numbers, quoted in by_place([passages[at] for at in chosen])
+            for numbers in by_place([passages[at] for at in chosen])
         )
 
     place = page_of(len(best), page, lambda some: page.length(shown(some)))
@@ -322,8 +327,9 @@ def _in_abstract(publication: Publication, text: Text) -> list[Passage]:
     return found
 
 
-def _shown(first: Passage, quotation: Quotation, relevance: float) -> DocumentPassage:
+def _shown(passages: Sequence[Passage], relevance: float) -> DocumentPassage:
     """What is quoted of one part, or of a text without parts, beginning with the passage that answers best."""
+    quotation, first = together(passages), passages[0]
     part, is_abstract = first.part, first.text.kind == ABSTRACT
     return DocumentPassage(
         anchor=ABSTRACT if part is None and is_abstract else quotation.anchor,

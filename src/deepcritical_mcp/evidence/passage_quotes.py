@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -211,6 +212,8 @@ def page_of(count: int, page: PassagePage, length: Callable[[slice], int]) -> sl
     """Which of `count` ranked passages stand on a page: at least one, and so many that its length is as near as
     possible to `page.characters`."""
     first, last = page.offset, min(count, page.offset + page.limit)
+    if page.characters == sys.maxsize:
+        return slice(first, max(first, last))
 
     @cache
     def missed(end: int) -> int:
@@ -228,9 +231,9 @@ def page_of(count: int, page: PassagePage, length: Callable[[slice], int]) -> sl
     return slice(first, max(first, end))
 
 
-def by_place(passages: Sequence[Passage]) -> Iterator[tuple[list[int], Quotation]]:
+def by_place(passages: Sequence[Passage]) -> list[list[int]]:
     """The numbers of the passages, those of one paragraph, of its neighbors, or of one table together, as far as they
-    are short, where the first of them stands; and what is quoted of each group."""
+    are short, where the first of them stands."""
 
     def length(number: int) -> int:
         return passages[number].end - passages[number].start
@@ -243,8 +246,7 @@ def by_place(passages: Sequence[Passage]) -> Iterator[tuple[list[int], Quotation
             group.append(number)
         else:
             groups.append([number])
-    for numbers in groups:
-        yield numbers, _together([passages[number] for number in numbers])
+    return groups
 
 
 def _belong_together(one: Passage, other: Passage) -> bool:
@@ -258,7 +260,7 @@ def _belong_together(one: Passage, other: Passage) -> bool:
     return PARAGRAPH_BREAK not in one.text.content[first.end : second.start].strip()
 
 
-def _together(passages: Sequence[Passage]) -> Quotation:
+def together(passages: Sequence[Passage]) -> Quotation:
     """Passages of one part of a text, or of a text without parts, with gaps marked."""
     text, part = passages[0].text, passages[0].part
     spans = [Span(one.start, one.end) for one in passages]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,9 @@ from numpy.typing import NDArray
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import EVERYTHING, Passage, Scope, indexed_text, own_title
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, Calibration
-from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_score
+from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_scores
 from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, OF_A_WHOLE, best_within, priority
-from deepcritical_mcp.evidence.passage_quotes import PassagePage, Quotation, by_place, page_of
+from deepcritical_mcp.evidence.passage_quotes import PassagePage, Quotation, by_place, page_of, together
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.evidence.text_index import WordScores, is_passage, split_unit, unit_of
@@ -46,6 +47,9 @@ NEARLY_AS_GOOD = 0.85
 QUESTION_WEIGHT = 2.0
 """Lowest weight of the question; each of its variants has weight 1. Less than `QUERY_WEIGHT` of `search.search_steps`,
 because scores are summed here, not ranks: what an off-topic variant finds has low scores."""
+
+_Shown = tuple[Evidence, str]
+"""An item, and the piece of its text that is closest to the query."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +96,13 @@ class _Variant:
         if cosine > self.cosines.get(unit, -2.0):
             self.cosines[unit], self.parts[unit] = cosine, part
 
-    def score(self, unit: str) -> float:
-        """The score of `unit`; its word score stands in for a missing cosine."""
-        lexical, coverage = self.words.at(unit)
-        near = self.cosines.get(unit, lexical)
-        return hybrid_score(near, lexical, coverage, self.words.terms, self.weight) + self.priority(unit)
+    def scores(self, units: Sequence[str]) -> dict[str, float]:
+        """The scores of units; the word score stands in for a missing cosine."""
+        lexical, coverage = self.words.at(units)
+        near = [self.cosines.get(unit, own) for unit, own in zip(units, lexical.tolist(), strict=True)]
+        found = hybrid_scores(near, lexical, coverage, self.words.terms, self.weight)
+        added = [self.priority(unit) if is_passage(unit) else OF_A_WHOLE for unit in units]
+        return dict(zip(units, (found + added).tolist(), strict=True))
 
 
 class Search:
@@ -111,7 +117,7 @@ class Search:
         self._floor = calibration.nothing_close if calibration else 0.0
         self._scope = scope
         self._only = None if scope == EVERYTHING else self._in_scope()
-        self._priorities: dict[str, float] = {}
+        self._items: dict[tuple[str, ...], _Shown] = {}
 
     def best(
         self,
@@ -122,28 +128,29 @@ class Search:
         page: PassagePage,
     ) -> Found:
         """See `EvidenceStore.search`; `words` and `vectors` are the variants', the latter None without a model."""
-        most = page.offset + page.limit + 1 + AHEAD
+        # One question about short texts, of which each publication has one rank, has the same answer without.
+        ahead = AHEAD if len(words) > 1 or self._catalogue.has_long_texts else 0
+        most = page.offset + page.limit + 1 + ahead
         asked = self._variants(query, words, vectors, most)
         scores = self._ranked(asked, most + EXTRA_CANDIDATES)
         wanted = {*words_of(query)}
-        ranking = sorted(scores, key=lambda unit: (self._is_bare(unit, wanted), -scores[unit]))
+        wholes = {unit: self._catalogue.layout(unit) for unit in scores if not is_passage(unit)}
+        # There is only a title, which answers nothing, unless the question names it.
+        bare = {id for id, one in wholes.items() if one.is_bare and not wanted >= {*words_of(one.publication.title)}}
+        ranking = sorted(scores, key=lambda unit: (unit in bare, -scores[unit]))
         relevance = self._relevance(asked[0], ranking)
-        folded = self._folded([id for id in ranking if relevance[id] >= min_relevance], most)
-        ranked = _spread(folded, scores)
+        folded = self._folded([unit for unit in ranking if relevance[unit] >= min_relevance])
+        ranked = [*islice(_spread(folded, scores), page.offset + page.limit + 1)]
 
-        def shown(some: slice) -> tuple[list[Evidence], list[str]]:
+        def shown(some: slice) -> list[_Shown]:
             return self._shown(ranked[some], relevance, asked[0])
 
-        place = page_of(len(ranked), page, lambda some: page.length(shown(some)[0]))
-        items, parts = shown(place)
+        place = page_of(len(ranked), page, lambda some: page.length([item for item, _ in shown(some)]))
+        items = shown(place)
         seen = ranked[: place.stop]
-        close = vectors is None or not items or any(self._is_close(variant, id) for variant in asked for id in seen)
-        return Found(tuple(items), tuple(parts), close, place.stop if place.stop < len(ranked) else -1)
-
-    def _is_bare(self, unit: str, wanted: Set[str]) -> bool:
-        """Whether there is only a title, which answers nothing, and the question does not name it."""
-        one = self._catalogue[split_unit(unit)[0]].publication
-        return all(text.content == NO_ABSTRACT for text in one.texts) and not wanted >= {*words_of(one.title)}
+        close = vectors is None or not items or any(self._is_close(variant, seen) for variant in asked)
+        evidence, parts = tuple(item for item, _ in items), tuple(part for _, part in items)
+        return Found(evidence, parts, close, place.stop if place.stop < len(ranked) else -1)
 
     def within(
         self,
@@ -175,13 +182,14 @@ class Search:
         """See `EvidenceStore.related`; `min_relevance` is the relevance from which evidence counts as close."""
         candidates = limit + len(exclude) + EXTRA_CANDIDATES
         asked = self._variants(query, self._catalogue.by_words([query]), vectors, candidates)[0]
-        relevance = self._relevance(asked, asked.cosines or asked.words.top(candidates))
+        relevance = self._relevance(asked, [*(asked.cosines or asked.words.top(candidates))])
         texts = {unit: self._passage(unit, asked).text.content for unit in relevance}
         ranking = sorted(relevance, key=lambda unit: (texts[unit] == NO_ABSTRACT, -relevance[unit]))
         close = [(unit, split_unit(unit)[0]) for unit in ranking if relevance[unit] >= min_relevance]
         others = [unit for unit, id in close if exclude.isdisjoint((id, *self._catalogue.links(id)))]
         of_each = list({split_unit(unit)[0]: unit for unit in reversed(others)}.values())[::-1]
-        return tuple(map(_in_brief, self._shown(self._folded(of_each, limit), relevance, asked)[0]))
+        shown = self._shown([*islice(self._folded(of_each), limit)], relevance, asked)
+        return tuple(_in_brief(item) for item, _ in shown)
 
     def known_vectors(self, publications: Sequence[Publication]) -> dict[str, NDArray[np.float32]]:
         """The vectors that the session holds of these publications: those of their short texts, or of long texts where
@@ -189,22 +197,21 @@ class Search:
         vectors = self._vectors({one.id for one in publications})
         return {id: some[: self._catalogue.layout(id).short or None] for id, some in vectors.items()}
 
-    def _is_close(self, variant: _Variant, id: str) -> bool:
-        return variant.cosines.get(id, 0.0) >= self._floor or variant.words.at(id)[1] >= CLOSE_COVERAGE
+    def _is_close(self, variant: _Variant, units: Sequence[str]) -> bool:
+        is_near = any(variant.cosines.get(unit, 0.0) >= self._floor for unit in units)
+        return is_near or bool(np.any(variant.words.at(units)[1] >= CLOSE_COVERAGE))
 
     def _variants(
         self, query: str, words: Sequence[WordScores], vectors: NDArray[np.float32] | None, limit: int
     ) -> list[_Variant]:
         crowd = CROWDED if self._catalogue.has_long_texts else 1
         count = min(crowd * max(MIN_NEAREST, 3 * limit), self._catalogue.passages)
-        known = [None] * len(words) if vectors is None or not count else list(vectors)
-        extra = partial(self._priority, query)
+        known = [None] * len(words) if vectors is None else list(vectors)
+        extra = cache(partial(self._priority, query))
         asked = [_Variant(some, vector, self._weight, extra) for some, vector in zip(words, known, strict=True)]
-        if vectors is None or not count:
-            return asked
-        if self._only is not None:
+        if vectors is not None and self._only is not None:
             self._enter_scope(asked, vectors)
-        else:
+        elif vectors is not None:
             for variant, rows in zip(asked, self._catalogue.space.nearest(list(vectors), count), strict=True):
                 for row in rows:
                     # A row under an earlier id, or of an earlier text, may have outlived it.
@@ -213,14 +220,11 @@ class Search:
         return asked
 
     def _priority(self, query: str, unit: str) -> float:
-        """See `priority`; once for each unit."""
-        if not is_passage(unit):
-            return OF_A_WHOLE
-        if unit not in self._priorities:
-            id, part = split_unit(unit)
-            some = self._catalogue.layout(id).passages[part:][:1]
-            self._priorities[unit] = priority(some[0], query) if some else 0.0
-        return self._priorities[unit]
+        """See `priority`; `unit` is a passage."""
+        id, part = split_unit(unit)
+        layout = self._catalogue.layout(id)
+        is_there = layout.short <= part < layout.total  # its text may have changed since it was found
+        return priority(layout.passages[part], query, layout.standings[part - layout.short]) if is_there else 0.0
 
     def _unit(self, id: str, part: int) -> str:
         return unit_of(id, part, self._catalogue.layout(id).short)
@@ -248,20 +252,20 @@ class Search:
         """The scores of the candidates of all variants."""
         scores = [self._scores(variant, depth) for variant in asked]
         if len(asked) > 1:
-            best = {id for some in scores for id in sorted(some, key=lambda unit: -some[unit])[:depth]}
+            best = [*{id for some in scores for id in sorted(some, key=lambda unit: -some[unit])[:depth]}]
             self._measure(asked, best)
-            scores = [{id: variant.score(id) for id in best} for variant in asked]
+            scores = [variant.scores(best) for variant in asked]
         return merge_variants(scores)
 
     def _scores(self, variant: _Variant, depth: int) -> dict[str, float]:
         """One variant's candidates, by meaning and by words, and their scores."""
         found = {**variant.cosines, **variant.words.top(max(MIN_WORD_CANDIDATES, depth), self._only)}
         self._measure([variant], found)
-        return {id: variant.score(id) for id in found}
+        return variant.scores([*found])
 
     def _measure(self, asked: Sequence[_Variant], ids: Collection[str]) -> None:
         """Add the missing cosines of every variant to these ids."""
-        unknown = {id for id in ids if any(id not in variant.cosines for variant in asked)}
+        unknown = {*ids} - set[str].intersection(*({*variant.cosines} for variant in asked))
         vectors = self._vectors({split_unit(unit)[0] for unit in unknown}) if asked[0].vector is not None else {}
         for unit in unknown:
             id, part = split_unit(unit)
@@ -275,37 +279,32 @@ class Search:
         counts = {id: self._catalogue.vectors(id) for id in ids}
         return self._catalogue.space.vectors({id: count for id, count in counts.items() if count})
 
-    def _relevance(self, question: _Variant, ids: Iterable[str]) -> dict[str, float]:
-        known = question.cosines
-        return {id: _clipped(known[id] if id in known else question.words.at(id)[0]) for id in ids}
+    def _relevance(self, question: _Variant, units: Sequence[str]) -> dict[str, float]:
+        known, words = question.cosines, question.words
+        return {unit: _clipped(known[unit] if unit in known else words.at([unit])[0].item()) for unit in units}
 
-    def _folded(self, ranking: Sequence[str], limit: int) -> list[str]:
+    def _folded(self, ranking: Sequence[str]) -> Iterator[str]:
         """The best of each group of nearly identical publications; of a preprint and its article the article."""
-        shown, ranked = list[str](), {split_unit(unit)[0] for unit in ranking}
-        known: set[str] = set()
+        ranked, known = {split_unit(unit)[0] for unit in ranking}, set[str]()
         for unit in ranking:
             id = split_unit(unit)[0]
-            if len(shown) == limit:
-                break
             if id in known or not self._catalogue.is_folded(unit, known, ranked):
-                shown.append(unit)
                 known.add(id)
-        return shown
+                yield unit
 
-    def _shown(
-        self, units: Sequence[str], relevance: Mapping[str, float], asked: _Variant
-    ) -> tuple[list[Evidence], list[str]]:
-        """Each publication by the text of it that matched best (of a long text, its passages, one item for each part);
-        and for each item the piece of its text that is closest to the query."""
+    def _shown(self, units: Sequence[str], relevance: Mapping[str, float], asked: _Variant) -> list[_Shown]:
+        """Each publication by the text of it that matched best (of a long text, its passages, one item for each part),
+        and the piece of its text that is closest to the query."""
         found = [self._passage(unit, asked) for unit in units]
-        items, parts = list[Evidence](), list[str]()
-        for numbers, quotation in by_place(found):
-            unit, first = units[numbers[0]], found[numbers[0]]
-            item = self._catalogue.shown(self._catalogue[split_unit(unit)[0]].publication, first.text)
-            nearest = max(relevance[units[at]] for at in numbers)
-            items.append(item.model_copy(update={"relevance": nearest, **_place(first, quotation)}))
-            parts.append(items[-1].content if first.part else self._part(unit, asked))
-        return items, parts
+        groups = {tuple(units[at] for at in numbers): numbers for numbers in by_place(found)}
+        for group, numbers in groups.items():
+            if group not in self._items:  # a page is measured with more and more of them
+                first = found[numbers[0]]
+                item = self._catalogue.shown(self._catalogue[split_unit(group[0])[0]].publication, first.text)
+                place = _place(first, together([found[at] for at in numbers]))
+                item = item.model_copy(update={"relevance": max(map(relevance.__getitem__, group)), **place})
+                self._items[group] = item, item.content if first.part else self._part(group[0], asked)
+        return [self._items[group] for group in groups]
 
     def _passage(self, unit: str, asked: _Variant) -> Passage:
         id, part = split_unit(unit)
@@ -326,18 +325,15 @@ class Search:
 
 
 def merge_variants(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Merge the scores for the question, which come first, with those for its variants.
+    """Merge the scores for the question, which come first, with those for its variants, of the same units.
 
     The question weighs at least double, and at least as much as all variants together. Scores are summed, not ranks.
     Measured with paper conclusions as variants of each other: an off-topic variant costs 1 to 3 points of nDCG@10,
     against 20 to 60 with rank fusion, and a good variant gains where rank fusion loses 2.
     """
     weights = [max(QUESTION_WEIGHT, len(scores) - 1)] + [1.0] * (len(scores) - 1)
-    total: dict[str, float] = {}
-    for weight, some in zip(weights, scores, strict=True):
-        for id, score in some.items():
-            total[id] = total.get(id, 0.0) + weight * score
-    return total
+    weighted = list(zip(weights, scores, strict=True))
+    return {unit: sum(weight * some[unit] for weight, some in weighted) for unit in scores[0]}
 
 
 def relevances(query: NDArray[np.float32], vectors: Iterable[Sequence[Vector] | NDArray[np.float32]]) -> list[float]:
@@ -351,20 +347,22 @@ def shared_words(query: str, evidence: Sequence[Publication]) -> list[float]:
     for number, item in enumerate(evidence):
         index.add(str(number), words_of(indexed_text(item)))
     scores = index.score(query)
-    return [_clipped(scores.at(str(number))[0]) for number in range(len(evidence))]
+    return [*map(_clipped, scores.at(map(str, range(len(evidence))))[0].tolist())]
 
 
-def _spread(ranked: Sequence[str], scores: Mapping[str, float]) -> list[str]:
+def _spread(ranked: Iterator[str], scores: Mapping[str, float]) -> Iterator[str]:
     """The units, best first, of which about half are of one publication at most, where others are nearly as good."""
-    left, found, counts = [*ranked], list[str](), Counter[str]()
-    while left:
-        least = NEARLY_AS_GOOD * scores[left[0]]
-        near = (unit for unit in left[:AHEAD] if scores[unit] >= least)
-        best = next((one for one in near if 2 * counts[split_unit(one)[0]] <= len(found) + 1), left[0])
-        left.remove(best)
-        found.append(best)
-        counts[split_unit(best)[0]] += 1
-    return found
+    left, counts = list[str](), Counter[str]()
+    while left := left or [*islice(ranked, 1)]:
+        least, most, at = NEARLY_AS_GOOD * scores[left[0]], (counts.total() + 1) / 2, 0
+        while scores[left[at]] < least or counts[split_unit(left[at])[0]] > most:
+            at += 1
+            left += islice(ranked, int(at == len(left)))
+            if at == min(AHEAD, len(left)):
+                at = 0
+                break
+        counts[split_unit(left[at])[0]] += 1
+        yield left.pop(at)
 
 
 def _place(first: Passage, quotation: Quotation) -> dict[str, object]:
@@ -376,8 +374,8 @@ def _place(first: Passage, quotation: Quotation) -> dict[str, object]:
     return {"content": content, "content_truncated": is_cut, "section": part.path, "anchor": anchor}
 
 
-def _best_cosine(query: NDArray[np.float32], vectors: Iterable[Vector]) -> float:
-    return max((float(np.dot(query, np.asarray(vector, np.float32))) for vector in vectors), default=0.0)
+def _best_cosine(query: NDArray[np.float32], vectors: Sequence[Vector] | NDArray[np.float32]) -> float:
+    return max(np.vecdot(np.asarray(vectors, np.float32), query).tolist())
 
 
 def _clipped(cosine: float) -> float:

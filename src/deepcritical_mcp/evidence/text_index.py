@@ -10,15 +10,16 @@ import base64
 import json
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.evidence.chunking import Passage, indexed_text, long_passages, passages, short_passages
 from deepcritical_mcp.evidence.clustering import LookupKey
-from deepcritical_mcp.evidence.lexical import HashedWords, LexicalIndex, LexicalScores
+from deepcritical_mcp.evidence.lexical import HashedWords, LexicalIndex, LexicalScores, Scores
+from deepcritical_mcp.evidence.paper_passages import standing
 from deepcritical_mcp.evidence.stemming import words_of
-from deepcritical_mcp.models import Publication
+from deepcritical_mcp.models import NO_ABSTRACT, Publication
 
 _PART = "\n"
 
@@ -26,12 +27,18 @@ _PART = "\n"
 @dataclass(slots=True)
 class Layout:
     """How a publication is divided: into `total` passages, of which the first `short` are those of its texts without
-    parts."""
+    parts; of the others, their standings (see `paper_passages.standing`)."""
 
     publication: Publication
     short: int
     total: int
+    standings: Sequence[float]
     _passages: Sequence[Passage] | None = None
+    is_bare: bool = field(init=False)
+    """Whether there is only a title."""
+
+    def __post_init__(self) -> None:
+        self.is_bare = all(text.content == NO_ABSTRACT for text in self.publication.texts)
 
     @property
     def passages(self) -> Sequence[Passage]:
@@ -48,9 +55,8 @@ class Layout:
     @classmethod
     def of(cls, publication: Publication) -> Layout:
         """The layout of a publication's present texts."""
-        short = short_passages(publication)
-        every = (*short, *long_passages(publication))
-        return cls(publication, len(short), len(every), every)
+        short, long = short_passages(publication), [*long_passages(publication)]
+        return cls(publication, len(short), len(short) + len(long), [*map(standing, long)], (*short, *long))
 
 
 class WordScores(NamedTuple):
@@ -64,9 +70,10 @@ class WordScores(NamedTuple):
         """Number of distinct words in the query."""
         return self.wholes.terms
 
-    def at(self, unit: str) -> tuple[float, float]:
+    def at(self, units: Sequence[str]) -> tuple[Scores, Scores]:
         """See `LexicalScores.at`."""
-        return (self.passages if is_passage(unit) else self.wholes).at(unit)
+        (scores, coverage), (others, more) = self.wholes.at(units), self.passages.at(units)
+        return scores + others, coverage + more
 
     def top(self, limit: int, only: Collection[str] | None = None) -> dict[str, float]:
         """See `LexicalScores.top`; at most `limit` of each kind."""
@@ -156,7 +163,7 @@ class TextIndex:
         return self.passages if is_passage(unit) else self._words
 
 
-_ORIGIN = [4, __version__]
+_ORIGIN = [5, __version__]
 """Increase the number when passages, stems, keys or this format change within a version."""
 
 
@@ -166,7 +173,8 @@ def packed_texts(texts: IndexedTexts, keys: Collection[LookupKey]) -> bytes:
         (split_unit(unit)[1], one.total, base64.b64encode(one.hashes).decode(), base64.b64encode(one.counts).decode())
         for unit, one in texts.words.items()
     ]
-    return json.dumps([_ORIGIN, texts.layout.short, texts.layout.total, list(keys), units]).encode()
+    layout = texts.layout
+    return json.dumps([_ORIGIN, layout.short, layout.total, layout.standings, list(keys), units]).encode()
 
 
 def unpacked_texts(publication: Publication, data: bytes) -> IndexedTexts | None:
@@ -174,9 +182,9 @@ def unpacked_texts(publication: Publication, data: bytes) -> IndexedTexts | None
     row = json.loads(data)
     if row[0] != _ORIGIN:
         return None
-    _, short, total, keys, units = row
+    _, short, total, standings, keys, units = row
     words = {
         unit_of(publication.id, part, short): HashedWords(base64.b64decode(hashes), base64.b64decode(counts), length)
         for part, length, hashes, counts in units
     }
-    return IndexedTexts(Layout(publication, short, total), words, [(kind, value) for kind, value in keys])
+    return IndexedTexts(Layout(publication, short, total, standings), words, [(kind, value) for kind, value in keys])

@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepcritical_mcp.checking.draft import read_draft
+from tests.checking.draft.test_reading import BERG, LIND, OKA
 
-BERG = "Berg AB, Ruiz C. Zinc and wounds in elderly people. J Trace Elem. 2001;344(2):1-9."
-LIND = "Lind D. Copper: a review. Lancet. 2003;361:10-2. doi:10.1000/lind.2003"
-OKA = "Oka E, et al. Iron in mice. BMJ. 2005;330:55."
 HEAD = "Zinc heals wounds [1].\n\n## References\n\n"
 
 

@@ -38,10 +38,7 @@ def cited(draft: Draft) -> dict[str, tuple[int, ...]]:
         "7. References",
         "References\n==========",
         "References (3)",
-        "Literaturverzeichnis",
         "Références bibliographiques",
-        "Bibliografía",
-        "Referências",
         "Список литературы",
         "参考文献",
         r"\section*{References}",
@@ -97,15 +94,6 @@ def test_a_heading_like_that_of_an_earlier_list_begins_a_list() -> None:
     draft = read_draft(f"{''.join(parts)}Appendix A. Questions\n\n1. How tall are you?\n2. Do you run?\n")
     assert {BERG, OKA} <= {*texts(draft)}
     assert [one.references for one in draft.sentences][:2] == [(1,), (2,)]
-
-
-def test_each_section_has_its_own_numbers() -> None:
-    sections = (
-        f"# Part {n}\nZinc heals wounds in part {n} [1].\n\n## References\n1. {t}\n" for n, t in ((1, BERG), (2, LIND))
-    )
-    draft = read_draft("\n".join(sections))
-    assert cited(draft) == {"Zinc heals wounds in part 1.": (1,), "Zinc heals wounds in part 2.": (2,)}
-    assert draft.remarks == ()
 
 
 @pytest.mark.parametrize(
@@ -217,7 +205,9 @@ def test_bibtex_is_cut_at_its_entries_whatever_is_between_or_not_closed() -> Non
         '@book{b, title="X"}\n@misc{c, title={never closed\n@article{d, title={D}}\n'
     )
     assert labels(draft) == ["a", "b", "d"]
-    assert [one.text for one in draft.unread] == ["@misc{c, title={never closed"]
+    (unread,) = draft.unread
+    assert unread.text == "@misc{c, title={never closed"
+    assert "BibTeX that cannot be read" in unread.reason
     assert draft.references[0].text == "@article{a, title={A {B} C}, journal={J Biol}}"
 
 
@@ -328,22 +318,6 @@ def test_paragraphs_about_studies_are_no_list_of_references(heading: str) -> Non
     draft = read_draft(f"{heading}\n\n{prose}\n\n# References\n\n{BERG}\n\n{OKA}")
     assert texts(draft) == [BERG, OKA]
     assert [*cited(draft).values()] == [(1,), (2,)]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Berg et al. showed that zinc helps (Berg et al., 2008; PMID 31479920). Copper helps (Oka 1997; PMID 9146736).",
-        "Berg and colleagues showed that zinc heals wounds in mice (PMID: 17326724).",
-        "Zinc reduces mortality after burns (doi:10.1000/zinc.2019).",
-        "In 442 patients zinc rose from 25% to 70% (Berg et al., 2019, PMID 31388316), as later (PMID 31388317).",
-    ],
-)
-def test_a_paragraph_that_cites_by_numbers_is_prose_and_not_a_reference(text: str):
-    draft = read_draft(text)
-    assert draft.references
-    assert all(one.is_inline for one in draft.references)
-    assert draft.sentences
 
 
 @pytest.mark.parametrize(

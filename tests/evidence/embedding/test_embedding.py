@@ -157,6 +157,7 @@ async def test_a_caller_with_one_text_does_not_wait_for_another_with_a_hundred_c
 async def test_a_model_that_cannot_be_loaded_is_an_error_each_time_but_tried_again_only_after_a_while() -> None:
     source, now = FakeSource(), 1000.0
     service = EmbeddingService(source=source, clock=lambda: now)
+    service.warm_up()
     for call in (service.embed("a"), service.vectors(["a"] * 9), service.embed_query("a"), service.vectors(["b"])):
         with pytest.raises(EmbeddingError, match="No model today"):
             await call
@@ -213,13 +214,6 @@ def test_embedding_leaves_no_trace_of_telemetry_in_the_home_folder(tmp_path: Pat
     assert done.stdout == "384\n"
     assert done.stderr == ""
     assert [path.name for path in tmp_path.rglob("*")] == []
-
-
-async def test_a_failed_warm_up_shows_in_the_first_call() -> None:
-    service = EmbeddingService(source=FakeSource())
-    service.warm_up()
-    with pytest.raises(EmbeddingError):
-        await service.embed("a")
 
 
 SHORT = 8  # tokens: small enough that a test's text is a long one

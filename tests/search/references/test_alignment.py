@@ -113,7 +113,6 @@ async def test_an_entry_is_read_whole_however_many_authors_it_names() -> None:
     [
         (f"{NAMES}. {TITLE}. Sci Adv. 2023;9(38):eadi3902. Zinc for dogs. Smith J. Lancet 2019;3:12-9.", {"work"}),
         (f"{NAMES}. {TITLE}. Sci Adv Mater. 2023;9(38):eadi3902.", {"journal"}),
-        (f"{NAMES}. {TITLE}. Nature. 2023;9(38):eadi3902.", {"journal"}),
         (f"Sun W, Berg A, Li Q. {TITLE}. Sci Adv. 2023;9(38):eadi3902.", {"authors"}),
         (f"{NAMES}. Lack of association between frailty and depression. Sci Adv. 2023;9(38):eadi3902.", {"title"}),
         (f"{NAMES}. {TITLE} in nursing homes of Norway during winters. Sci Adv. 2023;9(38):eadi3902.", {"title"}),
@@ -259,11 +258,8 @@ async def test_a_doi_with_escaped_marks_is_the_same_one() -> None:
 @pytest.mark.parametrize(
     "notice",
     [
-        "Correction: {}",
         "Corrigendum to “{}”",
-        "Retraction notice to: {}",
         "Comment on: {}",
-        "Response to “{}”",
         "Re: {}",
     ],
 )
@@ -344,8 +340,6 @@ async def test_penalties_of_latex_are_no_numbers() -> None:
         "Sun, W., & Berg, A. (2019). {}. *Journal of Wound Care*, *28*(4), 214–221.",
         "Sun, W., and A. Berg. 2019. {}. Journal of Wound Care 28:214-221.",
         "Sun, Wei, and Anna Berg. “{}.” *Journal of Wound Care* 28, no. 4 (2019): 214–221.",
-        "SUN, W; BERG, A. {}. *Journal of wound care*. 2019, vol. 28, no. 4, p. 214–221.",
-        "Sun, W. & Berg, A. {}. *J. Wound Care* **28**, 214–221 (2019).",
         "Sun, W.; Berg, A. {}. *J. Wound Care* **2019**, *28* (4), 214–221.",
     ],
 )

@@ -53,27 +53,13 @@ TITLE = "Efficacy of zinc-copper tablets in adults with COVID-19: a randomised, 
 SHORT = TITLE.partition(":")[0]
 
 SOUND = [
-    (TABLETS, f"1. {PEOPLE}. {TITLE.replace('COVID', 'Covid')}. N Engl J Med 2022;386:1397-408."),
-    (
-        TABLETS,
-        f'[12] J. Muller-Ludenscheidt, A. M. van der Berg, K. Oster, and S. P. O\'Brien, "{SHORT}," N. Engl. J. Med., '
-        "vol. 386, no. 15, pp. 1397–1408, Apr. 2022.",
-    ),
     (
         TABLETS,
         "Mueller-Luedenscheidt, Jürgen, Anna Maria van der Berg, Kåre Øster, and Seán P. O'Brien. "
         f'"{TITLE.title()}." New England Journal of Medicine 386, no. 15 (2022): 1397-408.',
     ),
-    (TABLETS, f"Müller-Lüdenscheidt, J. et al. {SHORT}. N. Engl. J. Med. 386, 1397–1408 (2022)."),
-    (
-        TABLETS,
-        f"Müller-Lüdenscheidt, J., van der Berg, A.M., Øster, K. and O'Brien, S.P. (2022) ‘{TITLE}’, The New England "
-        "Journal of Medicine, 386(15), pp. 1397–1408. doi: 10.1000/tablets. (Accessed: 3 May 2023).",
-    ),
-    (TABLETS, f"Müller-Lüdenscheidt J, van der Berg AM, et al. {SHORT}. NEJM. 2022; 386(15): 1397-1408"),
     (TABLETS, f"{PEOPLE.upper()}. {TITLE}[J]. New England Journal of Medicine, 2022, 386(15): 1397-1408."),
     (TABLETS, f"{SHORT}. {PEOPLE}. N Engl J Med. 2022 Apr 14;386(15):1397-1408. PMID: 101"),
-    (TABLETS, f"Müller-Lüdenscheidt J, van der Berg AM: {TITLE}. N Engl J Med 386:1397-1408, 2022"),
     (TABLETS, f"[Müller-Lüdenscheidt et al. 2022, *N Engl J Med*: {TITLE}](https://doi.org/10.1000/tablets)"),
     (TABLETS, f"“{TITLE}” (Müller-Lüdenscheidt et al., N Engl J Med 2021)"),
     (LUNG, "Wei Zhang, Xiao-Ming Li. TGF-beta1 and IL-6 in stiff lungs of miners. AJRCCM, 2019, 199, 601–609."),
@@ -103,20 +89,14 @@ SOUND = [
     ),
 ]
 OTHERS = [
-    (TABLETS, f"{PEOPLE}. {TITLE.replace('adults', 'children')}. N Engl J Med 2022;386:1397-408."),
     (TABLETS, f"{PEOPLE}. {TITLE.replace('with', 'without')}. N Engl J Med 2022;386:1397-408."),
     (TABLETS, f"{PEOPLE}. No {TITLE[0].lower()}{TITLE[1:]}. N Engl J Med 2022;386:1397-408."),
-    (TABLETS, f"Kowalski P, Nguyen T. {TITLE}. N Engl J Med 2022;386:1397-408."),
     (TABLETS, f"Kowalski P, van der Berg AM, Øster K. {TITLE}. N Engl J Med 2022;386:1397-408."),
     (TABLETS, f"Müller-Lüdenscheidt J. {SHORT}. Lancet 2017;12:99."),
     (LUNG, "Zhang W, Li XM. TGF-β2 and IL-6 in stiff lungs of miners. Am J Respir Crit Care Med 2019;199:601–9"),
     (LUNG, "Zhang W, Li XM. TGF-β1 and IL-8 in stiff lungs of miners. Am J Respir Crit Care Med 2019;199:601–9"),
     (LUNG, "Am. J. Respir. Crit. Care Med. 2019 Mar 1;199(5):701-9"),
     (LUNG, "Zhang W, Li X-M. 2019."),
-    (
-        FALLS,
-        "Smith J. Vitamin E for the prevention of falls in older people. Cochrane Database Syst Rev 2018;2:CD009999.",
-    ),
     (FALLS, "10.1000/nothing"),
 ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -67,16 +66,6 @@ async def test_the_citation_matcher_gets_the_text_and_gives_candidates(http: htt
         found = await citation_matcher(server.url, http).match("Ruiz A.\n Zinc in wound repair.")
     assert list(found) == [RecordIds(pmid="7"), RecordIds(pmid="8")]
     assert server.asked[0].query == {"method": "heuristic", "raw-text": "Ruiz A. Zinc in wound repair."}
-
-
-async def test_a_recorded_answer_is_read(http: httpx.AsyncClient) -> None:
-    folder = os.environ.get("DEEPCRITICAL_SOURCES_DIR", "")
-    if not folder:
-        pytest.skip("DEEPCRITICAL_SOURCES_DIR is not set")
-    recorded = (Path(folder) / "ecitmatch" / "biopython-test_ecitmatch.txt").read_text()
-    async with stand_in(plain(recorded.replace("citation_1", "1"))) as server:
-        place = CitedPlace("proc natl acad sci u s a", "1991", "88", "3248", "mann bj")
-        assert await ecitmatch(server.url, http).at_places([place]) == ["2014248"]
 
 
 @pytest.mark.parametrize(

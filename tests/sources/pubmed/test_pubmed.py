@@ -36,11 +36,6 @@ PAGE = b'<?xml version="1.0"?>\n<!DOCTYPE html>\n<html><head><title>NCBI - Maint
 OUTAGE = as_xml("<eFetchResult><ERROR>Search Backend failed: cannot open connection</ERROR></eFetchResult>")
 FAULTS: dict[str, tuple[Answer, type[ProviderError], int]] = {
     "429 of the balancer": (BALANCER, RateLimitError, TRIES),
-    "429 with a short Retry-After": (
-        dataclasses.replace(BALANCER, headers={"Retry-After": "0"}),
-        RateLimitError,
-        TRIES,
-    ),
     "a web page in XML": (Answer(200, PAGE, "text/html"), ProviderUnavailableError, TRIES),
     "an outage with status 200": (OUTAGE, ProviderUnavailableError, TRIES),
 }

@@ -3,20 +3,19 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import httpx
 import pytest
 
-from tests.transports.processes import greeting, serving_process
+from tests.net.stand_in import Quiet, in_a_thread
+from tests.transports.http.test_shutdown import call, greeted_client_of
+from tests.transports.processes import serving_process
 
 FROZEN = 6.0
 """Seconds, between what `/health` takes on a busy machine and the 15 to 120 of each case before there were limits."""
-HEADERS = {"accept": "application/json, text/event-stream"}
 
 
 def rows(count: int, **fields: str) -> Callable[[], bytes]:
@@ -34,7 +33,7 @@ def record(title: str = "Title", abstract: str = "Text.", after: str = "") -> Ca
     ).encode()
 
 
-class Source(BaseHTTPRequestHandler):
+class Source(Quiet):
     """Sends `body`, and one PMID to esearch."""
 
     body: ClassVar[bytes] = b""
@@ -48,27 +47,6 @@ class Source(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
         self.do_GET()
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-@contextmanager
-def source(body: bytes) -> Generator[str]:
-    kind = type("Sends", (Source,), {"body": body})
-    with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-
-
-def called(http: httpx.Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    def send(method: str, params: dict[str, Any], **headers: str) -> httpx.Response:
-        return http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers=headers)
-
-    session = send("initialize", greeting()["params"]).headers["mcp-session-id"]
-    answer = send("tools/call", {"name": tool, "arguments": arguments}, **{"mcp-session-id": session}).text
-    return json.loads(answer.partition("data: ")[2].partition("\n")[0] or answer)["result"]
 
 
 REFUSED = "No web search provider could answer"
@@ -94,15 +72,14 @@ CASES = {
 def test_health_is_answered_while_a_hostile_answer_is_read(
     tmp_path: Path, tool: str, body: Callable[[], bytes], said: str
 ) -> None:
-    with source(body()) as address:
+    with in_a_thread(type("Sends", (Source,), {"body": body()})) as address:
         settings = {
             "DEEPCRITICAL_TAVILY_BASE_URL": address,
             "TAVILY_API_KEY": "key",
             "DEEPCRITICAL_LIMIT_LOCAL": "false",
         }
         settings |= {"DEEPCRITICAL_NCBI_BASE_URL": address, "DEEPCRITICAL_DUCKDUCKGO_URL": address}
-        with serving_process(tmp_path, **settings) as (_, url), httpx.Client(base_url=url, timeout=180) as http:
-            http.headers.update(HEADERS)
+        with serving_process(tmp_path, **settings) as (_, url), greeted_client_of(url) as http:
             http.get("/ready", timeout=60)
             worst, done = 0.0, threading.Event()
 
@@ -116,10 +93,12 @@ def test_health_is_answered_while_a_hostile_answer_is_read(
             asking = threading.Thread(target=ask)
             asking.start()
             try:
-                result = called(http, tool, {"query": "zinc"})
+                asked = call({"name": tool, "arguments": {"query": "zinc"}})
+                answer = http.post("/mcp", json=asked, timeout=180).text
             finally:
                 done.set()
                 asking.join()
+    result = json.loads(answer.partition("data: ")[2].partition("\n")[0] or answer)["result"]
     assert bool(result.get("isError")) == (said == REFUSED), result
     assert worst < FROZEN
     assert said in json.dumps(result["structuredContent"], ensure_ascii=False)

@@ -3,30 +3,24 @@
 import base64
 import hmac
 import json
-import socket
 import time
 import zlib
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 import httpx
 import jwt
 import pytest
-import uvicorn
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import RSAAlgorithm
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import Route
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.tools.arguments.call_session import caller_of
 from deepcritical_mcp.transports.http import auth
 from deepcritical_mcp.transports.http.auth import OAuthVerifier
 from tests.evidence.stand_ins import Clock
+from tests.net.stand_in import Answer, Asked, as_json, stand_in
 from tests.transports.conftest import Serving, content
 
 ISSUER = "https://login.example.org"
@@ -77,24 +71,11 @@ def signed_by_hand(claims: Mapping[str, Any], secret: bytes) -> str:
     return (text + b"." + base64.urlsafe_b64encode(digest).rstrip(b"=")).decode()
 
 
-@asynccontextmanager
-async def issuer_on_loopback() -> AsyncGenerator[str]:
-    """A real authorization server on loopback, as far as a resource server sees one."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-
-    async def metadata(_: Request) -> JSONResponse:
-        return JSONResponse({"issuer": address, "jwks_uri": f"{address}/keys"})
-
-    async def keys(_: Request) -> JSONResponse:
-        return JSONResponse({"keys": [public_key("one")]})
-
-    routes = [Route("/.well-known/oauth-authorization-server", metadata), Route("/keys", keys)]
-    server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_config=None))
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(server.serve, [listener])
-        yield address
-        server.should_exit = True
+def issuing(asked: Asked) -> Answer:
+    """What a real authorization server answers, as far as a resource server sees one."""
+    address = f"http://{asked.headers['host']}"
+    keys = {"keys": [public_key("one")]}
+    return as_json(keys if asked.path == "/keys" else {"issuer": address, "jwks_uri": f"{address}/keys"})
 
 
 def asking(answer: Callable[[httpx.Request], httpx.Response], jwks_url: str = f"{ISSUER}/keys") -> OAuthVerifier:
@@ -247,18 +228,19 @@ async def test_an_issuer_whose_metadata_names_another_is_not_believed() -> None:
 
 async def test_the_server_says_where_to_get_a_token_and_takes_it(serving: Serving) -> None:
     async with (
-        issuer_on_loopback() as issuer_address,
-        serving(oauth_issuer=issuer_address, oauth_scopes="evidence") as server,
+        stand_in() as issuer,
+        serving(oauth_issuer=issuer.url, oauth_scopes="evidence") as server,
         server.http() as http,
     ):
+        issuer.answer = issuing
         refused = await http.post("/mcp", json={})
         assert refused.status_code == 401
         where = refused.headers["www-authenticate"].split('resource_metadata="')[1].rstrip('"')
         metadata = (await http.get(where)).json()
         assert metadata["resource"].rstrip("/") == server.url
-        assert [one.rstrip("/") for one in metadata["authorization_servers"]] == [issuer_address]
+        assert [one.rstrip("/") for one in metadata["authorization_servers"]] == [issuer.url]
         assert metadata["scopes_supported"] == ["evidence"]
-        claims = {"iss": issuer_address, "aud": server.url}
+        claims = {"iss": issuer.url, "aud": server.url}
         too_little = await http.get("/metrics", headers={"authorization": f"Bearer {signed(claims)}"})
         assert too_little.status_code == 403
         token = signed({**claims, "scope": "evidence other"})

@@ -14,7 +14,7 @@ from mcp_types import CallToolResult, ResourceLink, TextResourceContents
 
 from tests.transports.conftest import Serving, content, error, text
 from tests.transports.processes import greeting, serving_process
-from tests.wire import filled, wire
+from tests.wire import wire
 
 MODERN = "2026-07-28"
 REQUIRED = "session_required"
@@ -94,31 +94,6 @@ async def test_a_client_that_connects_for_each_call_is_told_of_the_session_befor
         assert "This session is new" not in text(found)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("mode", ["legacy", MODERN])
-async def test_on_stdio_a_client_that_starts_a_process_for_each_call_is_told_of_the_session_before(
-    tmp_path: Path, mode: str
-) -> None:
-    environment = {"PATH": "", "HOME": str(tmp_path), "DEEPCRITICAL_CACHE_DIR": str(tmp_path / "cache")}
-    command = StdioServerParameters(command=sys.executable, args=["-m", "deepcritical_mcp"], env=environment)
-
-    async def call(tool: str, **arguments: object) -> CallToolResult:
-        async with Client(command, mode=mode) as client:
-            return await client.call_tool(tool, arguments)
-
-    opened = content(await call("add_evidence", items=[{"content": NOTE}], session_id="new: liver and sugar"))
-    told = await call("semantic_search", query="glucose")
-    other = text(await call("add_evidence", items=[{"content": "Aspirin thins the blood"}]))
-    assert "This session is new. Kept before, last used first: " in other
-    assert f'pass session_id="{opened["session_id"]}"' in other
-    assert content(told)["session_id"] != opened["session_id"]
-    for form in (text(told), content(told)["next_step"]):
-        assert "This session is new and empty." in form
-        assert f'"liver and sugar", {opened["session_id"]}, 1 item, last used ' in form
-    found = content(await call("semantic_search", query="glucose", session_id="liver and sugar"))
-    assert found["total_found"] == 1
-
-
 async def test_an_authenticated_caller_has_one_default_session_over_modern_http(serving: Serving) -> None:
     async with serving(**TOKENS) as server:
         async with server.client("http", MODERN, ALICE) as one, server.client("http", MODERN, ALICE) as two:
@@ -186,25 +161,6 @@ async def test_on_stdio_the_process_has_one_default_session(tmp_path: Path, mode
     assert "session_id=" not in first["next_step"]
 
 
-def modern_headers(tool: str) -> dict[str, str]:
-    return {
-        "accept": "application/json, text/event-stream",
-        "mcp-protocol-version": MODERN,
-        "mcp-method": "tools/call",
-        "mcp-name": tool,
-    }
-
-
-def modern_call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": MODERN,
-        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "0"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    params = {"name": tool, "arguments": arguments, "_meta": meta}
-    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-
-
 async def test_an_idle_connection_does_not_keep_its_last_call_in_memory(serving: Serving) -> None:
     """Each connection kept it until its next message: 20 calls of 2 MB held 200 MB for half an hour."""
 
@@ -253,13 +209,16 @@ PROXIED = ["x-forwarded-for", "forwarded", "via", "cf-connecting-ip", "x-real-ip
 @pytest.mark.parametrize("header", PROXIED)
 async def test_who_comes_through_a_proxy_is_not_this_machines_user(serving: Serving, header: str) -> None:
     """Nor are the sessions that it opens the user's, who could be led by a title into one whose id it knows."""
-    async with serving() as server, server.client("http", MODERN) as user, server.http() as stranger:
+    async with (
+        serving() as server,
+        server.client("http", MODERN) as user,
+        server.client("http", MODERN, headers={header: "192.0.2.1", "mcp-session-id": "0" * 32}) as stranger,
+    ):
 
         async def answer(tool: str, **arguments: Any) -> dict[str, Any]:
-            headers = {**modern_headers(tool), header: "192.0.2.1", "mcp-session-id": "0" * 32}
-            posted = await stranger.post("/mcp", headers=headers, json=modern_call(tool, arguments))
-            assert "secret plans" not in posted.text
-            return filled(posted.json()["result"]["structuredContent"])
+            answered = await stranger.call_tool(tool, arguments)
+            assert "secret plans" not in answered.model_dump_json()
+            return wire(answered)
 
         await add(user, session_id="new: secret plans")
         for tool in ("semantic_search", "list_evidence"):

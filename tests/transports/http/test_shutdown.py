@@ -105,31 +105,6 @@ def test_a_blocked_thread_does_not_keep_the_process(tmp_path: Path) -> None:
         caller.join(20)
 
 
-@pytest.mark.long
-def test_a_signal_while_evidence_is_written_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    items = [{"content": f"Item {n}. {'Zinc binds iron in the liver of mice. ' * 20}"} for n in range(200)]
-    data = {"DEEPCRITICAL_DATA_DIR": str(tmp_path / "data")}
-    with serving_process(tmp_path, **data) as (one, url), greeted_client_of(url) as http:
-        first = http.post("/mcp", json=call({"name": "add_evidence", "arguments": {"items": items[:3]}}))
-        session = re.findall("rs_[0-9a-f]{32}", first.text)[0]
-        adding = {"name": "add_evidence", "arguments": {"items": items, "session_id": session}}
-        with http.stream("POST", "/mcp", json=call(adding)) as answer:
-            one.send_signal(signal.SIGTERM)
-            answer.read()
-            assert one.wait(20) == 0
-    with serving_process(tmp_path, **data) as (one, url), greeted_client_of(url) as http:
-        listing = {"name": "list_evidence", "arguments": {"session_id": session}}
-        kept = http.post("/mcp", json=call(listing)).text
-        ids = sorted(set(re.findall("text:[0-9a-f]{20}", first.text)))
-        read = http.post(
-            "/mcp", json=call({"name": "get_evidence", "arguments": {"ids": ids, "session_id": session}})
-        ).text
-    assert '"isError":true' not in kept
-    assert len(ids) == 3
-    assert all(f"Item {number}. Zinc binds iron" in read for number in range(3))
-    assert "not_found" not in read or '"not_found":[]' in read
-
-
 def call(parameters: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": parameters}
 

@@ -1,8 +1,7 @@
 """Limits for connections that send nothing, send too little, do not read, or are too many."""
 
 import socket
-from collections.abc import Generator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack
 
 import anyio
 import anyio.to_thread
@@ -36,8 +35,7 @@ async def test_many_idle_connections_lock_nobody_out(serving: Serving) -> None:
 HEALTH = b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"
 
 
-@contextmanager
-def never_reading(url: str, count: int) -> Generator[None]:
+def never_reading(url: str, count: int) -> ExitStack:
     """Connections that pipeline requests until nothing more fits, and read no answer."""
     address = ("127.0.0.1", int(url.rsplit(":", 1)[1]))
     with ExitStack() as stack:
@@ -52,12 +50,12 @@ def never_reading(url: str, count: int) -> Generator[None]:
                     one.send(HEALTH * 1_000)
             except OSError:
                 pass  # full, or closed by the server
-        yield
+        return stack.pop_all()
 
 
 async def test_connections_that_never_read_shut_nobody_out(serving: Serving) -> None:
     async with serving(max_connections=20) as server, server.http() as http:
-        with await anyio.to_thread.run_sync(lambda: entered(never_reading(server.url, 50))):
+        with await anyio.to_thread.run_sync(never_reading, server.url, 50):
             assert len(server.uvicorn.server_state.connections) <= 20
             for _ in range(3):
                 assert (await http.get("/health", headers={"connection": "close"})).status_code == 200
@@ -105,10 +103,3 @@ async def test_one_address_cannot_take_all_connections_and_is_told_to_come_back(
             assert (await elsewhere.receive()).startswith(b"HTTP/1.1 200")
         for one in at_work:
             await one.aclose()
-
-
-def entered(manager: AbstractContextManager[None]) -> ExitStack:
-    """`manager`, entered in the thread of the caller."""
-    with ExitStack() as stack:
-        stack.enter_context(manager)
-        return stack.pop_all()

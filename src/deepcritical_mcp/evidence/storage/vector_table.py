@@ -35,9 +35,9 @@ MAX_QUERIES = 32
 FEW_QUERIES = 4
 """Queries that are compared row by row, in this thread too: of 17,000 vectors, one in 0.6 ms instead of 1.3, eight in
 3.7 instead of 2.9."""
-SMALL = 5_000
-"""Vectors up to which all are compared. Measured: 0.4 ms for 3,000 and 3 ms for 20,000, while the collection takes 4 ms
-of either, and 1.4 ms to enter one."""
+SMALL = 20_000
+"""Vectors up to which all are compared. Measured: 0.6 ms for 5,000 and 1.5 ms for 20,000, while the collection takes
+2.4 and 4 ms, and 0.5 to 1.4 ms to enter one, during which searches wait for the GIL."""
 AT_ONCE = 16
 """Vectors that are entered at once. Chroma holds the GIL meanwhile: 15 ms on a busy machine."""
 # Measured: recall@50 1.0 with 6,000 passages of full texts, 0.9998 with 20,000 vectors in clusters. With every add,

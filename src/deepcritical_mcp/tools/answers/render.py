@@ -57,7 +57,7 @@ _CELL_END = re.compile(r"(?<!\\)\|")
 def quoted_passage(text: str) -> list[str]:
     """The lines of a text with parts, as they are: its paragraphs, and its tables as tables."""
     paragraphs = [_table(one) or quoted_lines(one) for one in text.split(PARAGRAPH_BREAK) if one]
-    return [line for number, lines in enumerate(paragraphs) for line in ([">"] if number else []) + lines]
+    return [line for number, lines in enumerate(paragraphs) for line in ([">"] if number else []) + [*lines]]
 
 
 def _table(paragraph: str) -> list[str]:
