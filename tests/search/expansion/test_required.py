@@ -135,7 +135,6 @@ async def test_a_condition_and_what_is_tried_need_nothing_more_unless_they_find_
         ("burnout in nurses such as midwives under topiramate", ["burnout", "topiramate", "nurses"], "midwives"),
         ("topiramate compared with placebo in migraine", ["topiramate", "migraine"], "placebo"),
         ("PICO: P adults with gout, I febuxostat, O satisfaction", ["gout", "febuxostat"], "satisfaction"),
-        ("burnout in neonatal unit trauma nurses", ["burnout", "trauma nurses"], "neonatal unit"),
     ],
 )
 async def test_doses_times_persons_places_outcomes_and_placebo_only_rank(
@@ -179,7 +178,7 @@ async def test_papers_on_both_sides_of_a_comparison_are_found_and_the_disease_is
     [
         ("aspirin or warfarin after stroke", "(aspirin OR warfarin) AND stroke"),
         ("Please show me studies on yoga for asthma, ideally trials from the last 5 years", "yoga AND asthma"),
-        ("blood lead levels and IQ", "(blood lead) AND IQ"),
+        ("blood lead levels and IQ", "(blood lead levels) AND IQ"),
         ("WHO checklist in surgery", "(WHO checklist) AND "),
         ("hospital at home for older people", '"hospital at home'),
         ('barriers to "shared decision making" in oncology', '"shared decision making"[tiab] AND oncology'),
@@ -243,7 +242,6 @@ async def test_two_questions_in_one_are_told(topic: str, questions: int):
     ("topic", "demanded", "lacking"),
     [
         ("type 2 diabetes", "type 2 diabetes", "type 2"),
-        ("PICC line and gout", "picc gout", "gout line"),
         ("statins over 75 in gout", "statins gout", "75 gout"),
         ("burnout in residents", "burnout residents", "burnout"),
     ],

@@ -13,7 +13,8 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, telling_words, text_words
 from deepcritical_mcp.search.expansion.filters import age_left_out, question_kinds
 from deepcritical_mcp.search.expansion.negations import negated_block
-from deepcritical_mcp.search.expansion.parts import EXAMPLES, JOINING, Part, parts_of
+from deepcritical_mcp.search.expansion.nouns import parts_of
+from deepcritical_mcp.search.expansion.parts import EXAMPLES, JOINING, Part
 from deepcritical_mcp.search.expansion.phrases import singular
 from deepcritical_mcp.search.expansion.roles import NAMED, NONE, SURE, WEAK, is_common
 from deepcritical_mcp.search.expansion.topic import Topic
