@@ -3,32 +3,28 @@ is a part, and so are the words between such things."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from deepcritical_mcp.search.expansion.blocks import TopicConcept
-from deepcritical_mcp.search.expansion.parts import BEFORE_OUTCOMES, EXAMPLES, JOINING, Part
-from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol
+from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.roles import (
     OF_DISEASES,
     WEAK,
     QueryRole,
     amount_at,
-    ends_like_disease,
     evidence_of,
     is_adjective,
     is_branch,
-    is_code,
     is_common,
     is_filler,
-    is_name,
     is_participle,
     role_of_heading,
     role_of_word,
 )
-from deepcritical_mcp.search.expansion.topic import Token, Topic
-from deepcritical_mcp.search.expansion.word_lists import word_classes, word_list
+from deepcritical_mcp.search.expansion.topic import Topic
+from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.text import FOREIGN_FUNCTION_WORDS, QUERY_FUNCTION_WORDS
 
 _PERSONS = ("group", "person")
@@ -36,12 +32,10 @@ _MAX_PHRASE_WORDS = 3
 _SAYING = ("subject", "general", "head", "group", "setting")
 # What separates two parts: function words, and what people write between them.
 _SEPARATORS = QUERY_FUNCTION_WORDS | word_list("separators")
-_DETERMINERS = word_list("determiners")
 _SAYING_NOTHING = _SEPARATORS | word_list("filler") | word_list("of whom")
 _COMPARING = ("versus", "vs", "than")
 _COMPARED_WITH = word_list("compared with")
 _ENDS_COMPARISON = word_list("ends a comparison") | {",", ";"}
-_BEGINS_EXAMPLES = {one.split()[0] for one in EXAMPLES}
 
 
 def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bool) -> list[Part]:
@@ -55,8 +49,7 @@ def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bo
                 del spans[start]
             said = " ".join(one.text for one in topic.tokens[span.start : span.stop])
             spans[span.start] = span.stop, TopicConcept(said)
-    foreign = FOREIGN_FUNCTION_WORDS.get(topic.language, "").split()
-    found = _TopicReader(topic.tokens, spans, foreign, is_looked_up=is_looked_up).parts()
+    found = _TopicReader(topic, spans, is_looked_up=is_looked_up).parts()
     if word_list("efficacy") & {*topic.text.lower().split()}:  # "benefits and harms"
         found = [replace(one, role="kind") if one.text.lower() in word_list("adverse") else one for one in found]
     every: dict[str, Part] = {}
@@ -67,20 +60,12 @@ def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bo
 
 
 class _TopicReader:
-    """The tokens of a topic, read into parts; `foreign` are function words of the topic's language."""
+    """The tokens of a topic, read into parts."""
 
-    def __init__(
-        self,
-        tokens: Sequence[Token],
-        spans: dict[int, tuple[int, TopicConcept]],
-        foreign: Container[str],
-        *,
-        is_looked_up: bool,
-    ) -> None:
-        self._tokens, self._spans, self._foreign = tokens, spans, foreign
-        self._is_looked_up = is_looked_up
-        self._found, self._light, self._verbs = list[Part](), list[Part](), list[Part]()
-        self._noun = list[Part]()
+    def __init__(self, topic: Topic, spans: Mapping[int, tuple[int, TopicConcept]], *, is_looked_up: bool) -> None:
+        self._tokens, self._spans, self._is_looked_up = topic.tokens, spans, is_looked_up
+        self._foreign = FOREIGN_FUNCTION_WORDS.get(topic.language, "").split()
+        self._found, self._light, self._noun = list[Part](), list[Part](), list[Part]()
         self._before: str = ""
         self._label: str = ""
         self._is_compared = False
@@ -95,9 +80,7 @@ class _TopicReader:
                 self._before, self._label, self._is_compared = ";", token.label, token.label == "C"
             if concept is None and token.is_negation:
                 self._end_noun()
-                is_none = token.label == "C"  # "compared with no treatment"
-                said = token.text.strip('"') if is_none else token.text
-                self._take(self._part(said, "comparator" if is_none else "subject"))
+                self._take(self._part(token.text, "subject"))
             elif concept is None and (length := amount_at([one.text for one in self._tokens[place : place + 6]])):
                 self._end_noun()
                 stop = place + length
@@ -106,10 +89,10 @@ class _TopicReader:
                 self._end_noun()
                 self._separate(token.text.lower())
             else:
-                self._add(concept.text if concept else _unpossessed(token.text), concept)
+                self._add(concept.text if concept else token.text, concept)
             place = stop
         self._end_noun()
-        return [*self._found, *self._light, *(self._verbs if len(self._found) < 2 else [])]
+        return [*self._found, *self._light]
 
     def _part(self, text: str, role: QueryRole, concept: TopicConcept | None = None) -> Part:
         return Part(
@@ -119,6 +102,7 @@ class _TopicReader:
     def _add(self, text: str, concept: TopicConcept | None) -> None:
         """A word or a concept of a noun; a letter or a number that stands alone is the end of the word before it
         ("influenza A"), and other letters are left out ("hepatitis B and C")."""
+        text = text if concept else text.removesuffix("'").removesuffix("'s").removesuffix("’s")
         if concept is None and (text.isdigit() or len(text) == 1) and self._noun:
             before = self._noun.pop()
             text = f"{before.text} {text}"
@@ -132,29 +116,20 @@ class _TopicReader:
         after = following[0].text.lower() if following else ""
         if word in (",", ";"):
             return True
-        is_word = word.islower() or word[1:].islower()
-        is_verb = f"{lower} {after}" in word_list("verb")
-        return is_word and (is_verb or is_filler(lower) or lower in _SEPARATORS or lower in self._foreign)
+        is_verb = f"{lower} {after}" in word_list("verb") or is_filler(lower)
+        return (word.islower() or word[1:].islower()) and (is_verb or lower in _SEPARATORS or lower in self._foreign)
 
     def _separate(self, lower: str) -> None:
         pair = f"{self._before} {lower}"
-        is_joined = self._before in JOINING and (is_filler(lower) or lower in (",", ";", *_DETERMINERS))
-        is_joined = is_joined or (self._before in ("and", "or", "and/or") and lower in QUERY_FUNCTION_WORDS)
-        is_kept = is_joined or (self._before in BEFORE_OUTCOMES and lower not in ("among", "in", ",", ";"))
-        if pair in _COMPARED_WITH or pair in EXAMPLES:
+        is_list = self._before in ("and", "or", "and/or") and lower in _SAYING_NOTHING
+        if pair in _COMPARED_WITH:
             self._before = pair
-        elif lower in _BEGINS_EXAMPLES or not is_kept:
+        elif not is_list:
             self._before = lower
-        if word_classes().get(lower) == "verb" and lower not in _SAYING_NOTHING:  # "stop"
-            self._verbs.append(Part(lower, "head", is_looked_up=self._is_looked_up))
         if lower in _COMPARING or pair in _COMPARED_WITH:
             self._is_compared = True
-        elif (lower in _ENDS_COMPARISON or (is_filler(lower) and self._is_named())) and self._label != "C":
-            self._is_compared = False
-
-    def _is_named(self) -> bool:
-        """Whether what is compared has been named ("than placebo associated with")."""
-        return bool(self._found) and self._found[-1].is_compared
+        elif lower in _ENDS_COMPARISON:
+            self._is_compared = self._label == "C"
 
     def _take(self, part: Part) -> None:
         if part.role != "filler":
@@ -163,16 +138,10 @@ class _TopicReader:
             self._before = "" if not is_ranked else self._before
 
     def _end_noun(self) -> None:
-        for part in _parts_of_noun(self._noun, is_listed=self._is_compared or self._before in JOINING):
+        for part in _parts_of_noun(self._noun):
             self._take(part)
         if self._noun:
             self._noun, self._before = [], ""
-
-
-def _unpossessed(word: str) -> str:
-    """Persons without the ending that says what is theirs ("children's"), which no paper has to say; a name with it."""
-    bare = word.replace("’", "'").removesuffix("'").removesuffix("'s")
-    return bare if role_of_word(bare) in _PERSONS else word
 
 
 def _role_of(text: str, concept: TopicConcept | None) -> QueryRole:
@@ -185,10 +154,10 @@ def _role_of(text: str, concept: TopicConcept | None) -> QueryRole:
     return role_of_word(text)
 
 
-def _parts_of_noun(noun: Sequence[Part], *, is_listed: bool) -> Iterator[Part]:
+def _parts_of_noun(noun: Sequence[Part]) -> Iterator[Part]:
     """What stands between two separators: each thing that says enough alone, with the adjective before it ("robotic
     prostatectomy"), and the words between them as one phrase, which ends with what says little alone ("trans women",
-    "kidney function"); in a list or a comparison (`is_listed`), adjectives only rank."""
+    "kidney function")."""
     run = list[Part]()
     is_apart = any(map(_stands_alone, noun))
     for one, after in pairwise([*noun, None]):
@@ -197,7 +166,7 @@ def _parts_of_noun(noun: Sequence[Part], *, is_listed: bool) -> Iterator[Part]:
             yield from _phrase([*run, replace(one, role=role)], is_apart=is_apart)
             run, is_apart = [], True
         elif _stands_alone(one) and not (after and _completes(after, one)):
-            described = [run.pop()] if run and not is_listed and _describes(run[-1], one) else []
+            described = [run.pop()] if run and _describes(run[-1], one) else []
             yield from _phrase(run, is_apart=True)
             yield _joined([*described, one]) if described else one
             run = []
@@ -216,8 +185,7 @@ def _phrase(run: Sequence[Part], *, is_apart: bool) -> Iterator[Part]:
     words = [one for one in run if one.role in _SAYING and not (is_apart and one.role == "head")]
     while words[not is_apart :] and words[-1].concept is None and is_adjective(words[-1].text):
         words.pop()  # "is red meat harmful"
-    if len(words) > _MAX_PHRASE_WORDS:
-        words = [one for one in words if one.concept or is_name(one.text)][:_MAX_PHRASE_WORDS] or words[-2:]
+    words = words[-_MAX_PHRASE_WORDS:]
     for one in run:
         if one not in words:
             yield replace(one, role="modifier") if one.role in (*_SAYING, "person") and one.role != "head" else one
@@ -249,20 +217,20 @@ def _completes(one: Part, before: Part) -> bool:
         return False
     if before.role == "setting":
         return one.concept is None and one.role in ("subject", "head")  # "school closures"
-    if one.role in ("kind", "modifier") and one.concept is None:
+    if one.role in ("kind", "modifier"):
         return before.role == "subject" and _is_vague(before)
     if not (one.role in _PERSONS or (one.role != "place" and _is_top(one))):
         return False
     if before.concept:
         return _is_of(before, "A")
-    return before.role == "subject" and not (is_symbol(before.text) or is_participle(before.text))
+    return before.role == "subject"
 
 
 def _stands_alone(one: Part) -> bool:
-    """Whether it is a part of its own: a drug, an animal, or a concept that says enough alone, unlike headings near the
+    """Whether it is a part of its own: an animal, or a concept that says enough alone, unlike headings near the
     top of the tree, parts of the body, frequent words that name no disease, and settings ("school closures")."""
     if one.concept is None:
-        return is_drug(one.text) or one.role == "animal" or is_code(one.text) or ends_like_disease(one.text)
+        return one.role == "animal"
     if one.role != "subject" or one.concept.record is None:
         return one.role not in ("general", "head")
     is_named = _is_of(one, "B", *OF_DISEASES) or not is_common(one.text.lower().split())

@@ -11,13 +11,10 @@ from deepcritical_mcp.search.expansion.roles import (
     NAMED,
     NONE,
     OF_DISEASES,
-    SURE,
-    SYMPTOMS,
     WEAK,
     QueryRole,
     ends_like_disease,
     evidence_of,
-    is_common,
 )
 from deepcritical_mcp.search.expansion.topic import ASIDE
 from deepcritical_mcp.search.expansion.word_lists import endings, word_groups, word_list
@@ -25,7 +22,6 @@ from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import PUBMED_STOP_WORDS
 
 JOINING = frozenset({",", "and", "or", "and/or"})
-EXAMPLES = word_list("before examples")
 # Before an outcome: what is measured, and whether it changes.
 BEFORE_OUTCOMES = word_list("effects") | word_list("before details")
 
@@ -61,12 +57,6 @@ class Part:
     @property
     def is_disease(self) -> bool:
         return self.kind == "disease"
-
-    @property
-    def is_symptom_of(self) -> bool:
-        """Whether it is a symptom in some who have something else ("chronic pain from osteoarthritis")."""
-        record = self.concept.record if self.concept else None
-        return self.before == "for" and record is not None and "pain" in record.name.lower()
 
     @property
     def is_class(self) -> bool:
@@ -105,7 +95,7 @@ class Part:
         if not self.records:
             return "disease" if ends_like_disease(self.text) else ""
         places = self.records[0].tree_numbers or ("D",)
-        is_disease = any(one.startswith(OF_DISEASES) and not one.startswith((*SYMPTOMS, "F02")) for one in places)
+        is_disease = any(one.startswith(OF_DISEASES) and not one.startswith("F02") for one in places)
         return "disease" if is_disease else places[0][:1]
 
     @property
@@ -113,25 +103,13 @@ class Part:
         """How sure it is that papers on the topic name it: what it is, and where it stands. What is compared or in
         parentheses is named by fewer, and so is an outcome, unless it is a disease."""
         if self.inner != (self,):
-            return NONE if self.role == "person" else max(one.evidence for one in self.inner)
+            return max(one.evidence for one in self.inner)
         found = evidence_of(self.role, self.text, self.concept.record if self.concept else None)
-        if self.concept and self.concept.forms and not self.concept.record:
-            found = SURE
-        if (
-            self.is_looked_up
-            and self.concept is None
-            and is_common(self.text.split())
-            and self.before not in ("", "or")
-        ):
-            found = WEAK / 2 * (self.role in ("subject", "group", "setting"))  # "absence", but "nurse turnover"
-        is_unknown = self.is_compared and self.is_looked_up and not self.is_known  # "TAVI vs SAVR"
-        if is_unknown or self.text.lower() in ("man", "men", "woman", "women"):
-            found = NONE  # men or women with a disease are seldom half of the question
         found -= WEAK * (self.is_compared + 2 * (self.label == ASIDE))
-        if self.is_outcome and (self.is_known or self.label) and self.role != "group":
-            found += WEAK * ((found == NAMED) if self.is_disease else -1)
+        if self.is_outcome and not self.is_disease:
+            found -= WEAK
         is_tried = self.label == "I" and self.role == "subject"
-        return max(found, NAMED * is_tried) + (WEAK / 2 if self.label in ("P", "I") and found >= NAMED else 0)
+        return max(found, NAMED if is_tried else NONE)
 
     def block(self) -> str:
         """The part for PubMed, by all its names; words that MeSH was not asked for go through PubMed's own mapping."""
@@ -154,7 +132,7 @@ class Part:
         if not self.is_looked_up:
             is_lost = self.text.split()[0].lower() in PUBMED_STOP_WORDS
             return pubmed_syntax.phrase(self.text, "tiab") if is_lost else self.text
-        return words_block(self.text)
+        return words_block(self.text.removesuffix("-based"))
 
     @property
     def rank_words(self) -> list[str]:
