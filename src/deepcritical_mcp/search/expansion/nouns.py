@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from deepcritical_mcp.search.expansion.blocks import TopicConcept
 from deepcritical_mcp.search.expansion.parts import Part
+from deepcritical_mcp.search.expansion.phrases import is_symbol
 from deepcritical_mcp.search.expansion.roles import (
     OF_DISEASES,
     WEAK,
@@ -19,6 +20,7 @@ from deepcritical_mcp.search.expansion.roles import (
     is_branch,
     is_common,
     is_filler,
+    is_gerund,
     is_participle,
     role_of_heading,
     role_of_word,
@@ -170,6 +172,8 @@ def _parts_of_noun(noun: Sequence[Part]) -> Iterator[Part]:
             yield from _phrase(run, is_apart=True)
             yield _joined([*described, one]) if described else one
             run = []
+        elif not run and after and one.role == after.role == "subject" and is_gerund(one.text):
+            yield replace(one, role="modifier")  # "attacking pain"
         elif one.role in _SAYING or is_adjective(one.text):
             run.append(one)
         else:
@@ -227,10 +231,10 @@ def _completes(one: Part, before: Part) -> bool:
 
 
 def _stands_alone(one: Part) -> bool:
-    """Whether it is a part of its own: an animal, or a concept that says enough alone, unlike headings near the
+    """Whether it is a part of its own: an animal, a gene, or a concept that says enough alone, unlike headings near the
     top of the tree, parts of the body, frequent words that name no disease, and settings ("school closures")."""
     if one.concept is None:
-        return one.role == "animal"
+        return one.role == "animal" or (is_symbol(one.text) and not one.text.isalpha())
     if one.role != "subject" or one.concept.record is None:
         return one.role not in ("general", "head")
     is_named = _is_of(one, "B", *OF_DISEASES) or not is_common(one.text.lower().split())

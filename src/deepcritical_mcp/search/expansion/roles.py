@@ -86,7 +86,8 @@ def evidence_of(role: QueryRole, text: str, record: MeshDescriptor | None) -> fl
     headings, symbols and rare names, then other headings and phrases, then what says little."""
     words = text.split()
     if role != "subject":
-        return _BY_ROLE.get(role, NONE)
+        is_bare = role == "group" and record is None and not words[1:]  # "residents"
+        return WEAK if is_bare else _BY_ROLE.get(role, NONE)
     if record is None:
         return evidence_of_words(words)
     if is_branch(record):
