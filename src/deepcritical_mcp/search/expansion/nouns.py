@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 from deepcritical_mcp.search.expansion.blocks import TopicConcept
 from deepcritical_mcp.search.expansion.parts import Part
@@ -162,7 +161,7 @@ def _parts_of_noun(noun: Sequence[Part]) -> Iterator[Part]:
     "kidney function")."""
     run = list[Part]()
     is_apart = any(map(_stands_alone, noun))
-    for one, after in pairwise([*noun, None]):
+    for one, after in zip(noun, (*noun[1:], None), strict=False):
         if run and _completes(one, run[-1]):
             role: QueryRole = "group" if one.role in _PERSONS else "subject"
             yield from _phrase([*run, replace(one, role=role)], is_apart=is_apart)
@@ -170,7 +169,9 @@ def _parts_of_noun(noun: Sequence[Part]) -> Iterator[Part]:
         elif _stands_alone(one) and not (after and _completes(after, one)):
             described = [run.pop()] if run and _describes(run[-1], one) else []
             yield from _phrase(run, is_apart=True)
-            yield _joined([*described, one]) if described else one
+            text = " ".join(part.text for part in (*described, one))
+            whole = replace(one, text=text, concept=None, every=(*described, one), is_looked_up=False)
+            yield whole if described else one
             run = []
         elif not run and after and one.role == after.role == "subject" and is_gerund(one.text):
             yield replace(one, role="modifier")  # "attacking pain"
@@ -199,12 +200,6 @@ def _phrase(run: Sequence[Part], *, is_apart: bool) -> Iterator[Part]:
     elif words:
         is_telling = words[0].concept or words[0].role != "subject" or not is_adjective(words[0].text)
         yield words[0] if is_telling else replace(words[0], role="modifier")
-
-
-def _joined(words: Sequence[Part]) -> Part:
-    """Words all of which papers have to name."""
-    text = " ".join(one.text for one in words)
-    return replace(words[-1], text=text, concept=None, every=tuple(words), is_looked_up=False)
 
 
 def _describes(word: Part, thing: Part) -> bool:
