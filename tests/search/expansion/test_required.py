@@ -56,12 +56,10 @@ def joined(terms: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         # An outcome that is a disease.
         ("In adults with migraine, does topiramate compared with placebo prevent hepatoma?", MIGRAINE),
         ("P: adults with migraine; I: topiramate; C: placebo; O: incidence of hepatoma", MIGRAINE),
-        ("Among adults with migraine, is topiramate rather than placebo associated with hepatoma?", MIGRAINE),
         ("burnout and gout: is topiramate the link", ["burnout", "gout", "topiramate"]),
         ("pulmonary rehab in anemia", ["pulmonary rehabilitation", "anemia"]),
         ("Double-blind study of febuxostat in gout", ["febuxostat", "gout"]),
         ("FEBUXOSTAT FOR GOUT IN THE OLDER ADULT", ["febuxostat", "gout"]),
-        ("JAK2 V617F in gout", ["JAK2", "gout"]),
         ("gout under febuxostat in nurses", ["gout", "febuxostat", "nurses"]),
         ("gout in men over 65 under febuxostat", ["gout", "febuxostat"]),
         ("is febuxostat harmful in gout?", ["febuxostat", "gout"]),
@@ -152,9 +150,7 @@ async def test_a_condition_and_what_is_tried_need_nothing_more_unless_they_find_
         ("febuxostat 80 mg versus allopurinol 300 mg in gout", ["febuxostat", "gout"], "300 mg"),
         ("mortality of gout under febuxostat", ["gout", "febuxostat"], "mortality"),
         ("women's migraine under topiramate", ["topiramate", "migraine"], "women[tiab]"),
-        ("burnout in nurses such as midwives under topiramate", ["burnout", "topiramate", "nurses"], "midwives"),
         ("topiramate compared with placebo in migraine", ["topiramate", "migraine"], "placebo"),
-        ("burnout in neonatal unit trauma nurses", ["burnout", "trauma nurses"], "neonatal unit"),
     ],
 )
 async def test_doses_times_persons_places_outcomes_and_placebo_only_rank(
@@ -198,7 +194,7 @@ async def test_papers_on_both_sides_of_a_comparison_are_found_and_the_disease_is
     [
         ("aspirin or warfarin after stroke", "(aspirin OR warfarin) AND stroke"),
         ("Please show me studies on yoga for asthma, ideally trials from the last 5 years", "yoga AND asthma"),
-        ("blood lead levels and IQ", "(blood lead) AND IQ"),
+        ("blood lead levels and IQ", "(blood lead levels) AND IQ"),
         ("WHO checklist in surgery", "(WHO checklist) AND "),
         ("hospital at home for older people", '"hospital at home'),
         ('barriers to "shared decision making" in oncology', '"shared decision making"[tiab] AND oncology'),
@@ -262,7 +258,6 @@ async def test_two_questions_in_one_are_told(topic: str, questions: int):
     ("topic", "demanded", "lacking"),
     [
         ("type 2 diabetes", "type 2 diabetes", "type 2"),
-        ("PICC line and gout", "picc gout", "gout line"),
         ("statins over 75 in gout", "statins gout", "75 gout"),
         ("burnout in residents", "burnout residents", "burnout"),
     ],

@@ -1,211 +1,151 @@
-"""A noun of a topic, divided into what it is a search for: what stands alone, and words that only together say what is
-meant."""
+"""The tokens of a topic, read into parts: of what stands between two separators, a noun, each thing that says enough
+is a part, and so are the words between such things."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from deepcritical_mcp.search.expansion.blocks import TopicConcept
-from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol
+from deepcritical_mcp.search.expansion.parts import Part
+from deepcritical_mcp.search.expansion.phrases import is_symbol
 from deepcritical_mcp.search.expansion.roles import (
     OF_DISEASES,
     WEAK,
     QueryRole,
-    ends_like_disease,
+    amount_at,
     evidence_of,
     is_adjective,
     is_branch,
-    is_code,
     is_common,
+    is_filler,
     is_gerund,
-    is_name,
     is_participle,
     role_of_heading,
     role_of_word,
 )
+from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
+from deepcritical_mcp.text import FOREIGN_FUNCTION_WORDS, QUERY_FUNCTION_WORDS
 
-Item = tuple[str, TopicConcept | None]
-"""A word, or words that are a concept."""
-PERSONS = ("group", "person")
+_PERSONS = ("group", "person")
 _MAX_PHRASE_WORDS = 3
-_BETWEEN = ("aspect", "kind", "measure", "person", "place")
-"""What parts the words around it."""
 _SAYING = ("subject", "general", "head", "group", "setting")
+# What separates two parts: function words, and what people write between them.
+_SEPARATORS = QUERY_FUNCTION_WORDS | word_list("separators")
+_SAYING_NOTHING = _SEPARATORS | word_list("filler") | word_list("of whom")
+_COMPARING = ("versus", "vs", "than")
+_COMPARED_WITH = word_list("compared with")
+_ENDS_COMPARISON = word_list("ends a comparison") | {",", ";"}
 
 
-@dataclass(frozen=True)
-class Piece:
-    """What a noun consists of.
-
-    Attributes:
-        described: the adjective before it, or the gerund behind it, that papers name with it ("robotic prostatectomy").
-    """
-
-    text: str
-    role: QueryRole
-    concept: TopicConcept | None = None
-    described: str = ""
-
-
-def pieces(noun: Sequence[Item], *, is_listed: bool) -> Iterator[Piece]:
-    """What stands between two separators, concept by concept, and the words between them as one phrase; in a list or a
-    comparison (`is_listed`), adjectives only rank."""
-    items = _with_letters(noun)
-    pairs = {place for place in range(1, len(items)) if _is_pair(items, place)}
-    alone = {place for place in range(len(items)) if not pairs & {place, place + 1} and _stands_alone(items, place)}
-    done = {place + 1 for place in alone if _is_done(items[place + 1 : place + 3])}
-    is_apart = bool(pairs or alone)
-    run = list[Item]()
-    for place, item in enumerate(items):
-        if place in pairs and run:
-            words = [run.pop(), item]
-            if run and _qualifies(run[-1], "group") and role_of_item(*item) not in PERSONS:  # "central line infections"
-                words = [run.pop(), *words]
-            yield from _phrase(run, is_apart=True, is_listed=is_listed)
-            role = role_of_item(*item)
-            said = " ".join(text for text, _ in words)
-            yield Piece(said, "group" if role in PERSONS else role if role == "setting" else "subject")
-            run = []
-        elif place in alone:
-            described = "" if is_listed or not run or not _describes(run[-1], item[1]) else run.pop()[0]
-            described = items[place + 1][0] if place + 1 in done else described
-            yield from _phrase(run, is_apart=True, is_listed=is_listed)
-            yield Piece(item[0], role_of_item(*item), item[1], described=described)
-            run = []
-        elif place not in done:
-            run.append(item)
-    yield from _phrase(run, is_apart=is_apart, is_listed=is_listed)
+def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bool) -> list[Part]:
+    """The topic's parts in their order, each once; [] for PubMed's syntax, which is never taken apart."""
+    spans = {span.start: (span.stop, one) for one in concepts[::-1] for span in topic.places(one.text)}
+    for text in (*topic.quoted, *word_list("name"), *word_list("subject name"), *word_list("adverse")):
+        span = topic.find(text)
+        inner = [start for start in spans if span and start in span]
+        if span and all(len(range(start, spans[start][0])) < len(span) for start in inner):  # "hospital at home"
+            for start in inner:
+                del spans[start]
+            said = " ".join(one.text for one in topic.tokens[span.start : span.stop])
+            spans[span.start] = span.stop, TopicConcept(said)
+    found = _TopicReader(topic, spans, is_looked_up=is_looked_up).parts()
+    if word_list("efficacy") & {*topic.text.lower().split()}:  # "benefits and harms"
+        found = [replace(one, role="kind") if one.text.lower() in word_list("adverse") else one for one in found]
+    every: dict[str, Part] = {}
+    for one in found:  # "urinary tract infections in women with recurrent UTI"
+        named = one.concept.record.name if one.concept and one.concept.record else one.text
+        every.setdefault(f"{one.label if topic.operands else ''} {named.casefold()}", one)
+    return list(every.values())
 
 
-def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator[Piece]:
-    """Words that MeSH does not have, and headings that say little alone, as one phrase; `is_apart` from what says
-    enough, beside which adjectives and "therapy" only rank."""
-    if len(run) == 2 and _is_completed(*run):
-        yield Piece(" ".join(text for text, _ in run), "subject")
-        return
-    gap = max((place for place, one in enumerate(run) if place and _separates(*one)), default=0)
-    if 0 < gap < len(run) - 1:  # "mouse model exercise"
-        yield from _phrase(run[:gap], is_apart=is_apart, is_listed=is_listed)
-        yield from _phrase(run[gap:], is_apart=is_apart, is_listed=is_listed)
-        return
-    words = [one for one in run if role_of_item(*one) in _SAYING]
-    if is_apart:  # "metformin therapy"
-        words = [one for one in words if one[1] or role_of_word(one[0]) != "head"]
-    while words[not is_apart :] and words[-1][1] is None and is_adjective(words[-1][0]):
-        words.pop()  # "is red meat harmful"
-    while words[1:] and (
-        is_gerund(words[0][0]) or (is_listed and is_common([words[0][0]]) and is_adjective(words[0][0]))
-    ):
-        words = words[1:]
-    if len(words) > _MAX_PHRASE_WORDS:
-        words = [one for one in words if one[1] or is_name(one[0])][:_MAX_PHRASE_WORDS] or words[-2:]
-    for text, concept in run:
-        if (text, concept) not in words:
-            role = role_of_item(text, concept)
-            yield Piece(text, "modifier" if role in (*_SAYING, "person") and role != "head" else role, concept)
-    if not words:
-        return
-    (first, its_concept), *rest = words
-    is_short = is_symbol(first) and " " not in first and role_of_word(first.lower()) != "filler"
-    if is_short and rest and all(is_common([text]) for text, _ in rest):  # "PICC line"
-        yield Piece(first, "subject", its_concept)
-        yield from (Piece(text, "modifier", concept) for text, concept in rest)
-        return
-    *before, (last, concept) = words
-    role = role_of_item(last, concept)
-    if not before:
-        is_telling = concept or role != "subject" or not is_adjective(last)
-        yield Piece(last, role if is_telling else "modifier", concept)
-    else:
-        said = role_of_word(last)
-        yield Piece(" ".join(text for text, _ in words), said if said in ("group", "setting") else "subject")
+class _TopicReader:
+    """The tokens of a topic, read into parts."""
 
+    def __init__(self, topic: Topic, spans: Mapping[int, tuple[int, TopicConcept]], *, is_looked_up: bool) -> None:
+        self._tokens, self._spans, self._is_looked_up = topic.tokens, spans, is_looked_up
+        self._foreign = FOREIGN_FUNCTION_WORDS.get(topic.language, "").split()
+        self._found, self._light, self._noun = list[Part](), list[Part](), list[Part]()
+        self._before: str = ""
+        self._label: str = ""
+        self._is_compared = False
 
-def _separates(text: str, concept: TopicConcept | None) -> bool:
-    """Whether a word separates those around it: "mouse model exercise", "injection sites overdose"."""
-    role = role_of_item(text, concept)
-    return role in _BETWEEN or (role == "modifier" and not is_adjective(text))
+    def parts(self) -> list[Part]:
+        place = 0
+        while place < len(self._tokens):
+            token = self._tokens[place]
+            stop, concept = self._spans.get(place, (place + 1, None))
+            if token.label != self._label:
+                self._end_noun()
+                self._before, self._label, self._is_compared = ";", token.label, token.label == "C"
+            if concept is None and token.is_negation:
+                self._end_noun()
+                self._take(self._part(token.text, "subject"))
+            elif concept is None and (length := amount_at([one.text for one in self._tokens[place : place + 6]])):
+                self._end_noun()
+                stop = place + length
+                self._take(self._part(" ".join(one.text for one in self._tokens[place:stop]), "measure"))
+            elif concept is None and self._separates(token.text, place):
+                self._end_noun()
+                self._separate(token.text.lower())
+            else:
+                self._add(concept.text if concept else token.text, concept)
+            place = stop
+        self._end_noun()
+        return [*self._found, *self._light]
 
-
-def _is_completed(first: Item, second: Item) -> bool:
-    """Whether a word that alone only ranks makes one thing of a vague one: "maternity care", "kidney function"."""
-    (text, concept), (word, _) = first, second
-    role = role_of_item(text, concept)
-    is_vague = role == "subject" and evidence_of(role, text, concept.record if concept else None) <= WEAK
-    return is_vague and role_of_word(word) in ("kind", "modifier")
-
-
-def _describes(item: Item, thing: TopicConcept | None) -> bool:
-    """Whether it is an adjective that papers on a thing name with it, unlike "acute" and the forms of drugs."""
-    word, concept = item
-    is_verb = is_participle(word) or word.endswith("ing") or "-" in word
-    is_said = is_adjective(word) and role_of_word(word) == "subject" and not is_verb
-    return concept is None and thing is not None and is_said and not _is_of(thing, "D")
-
-
-def _is_done(behind: Sequence[Item]) -> bool:
-    """Whether a gerund stands behind a thing, with a setting at most behind it: "opioid tapering"."""
-    word, concept = behind[0] if behind else ("", None)
-    is_last = all(role_of_item(*one) == "setting" for one in behind[1:])
-    return concept is None and is_gerund(word) and role_of_word(word) == "subject" and is_last
-
-
-def _is_pair(items: Sequence[Item], place: int) -> bool:
-    """Whether a word or a heading that says little alone is one thing with what stands before it: "trans women",
-    "emergency physicians", "neonatal unit", "central line infections"."""
-    before, (text, concept) = items[place - 1], items[place]
-    role = role_of_item(text, concept)
-    is_general = (role in (*PERSONS, "setting") and not is_adjective(text)) or (role != "place" and _is_top(concept))
-    if role == "person" and any(role_of_item(*one) in PERSONS for one in items[place + 1 : place + 2]):
-        return False  # "preschool children"
-    return is_general and _qualifies(before, role)
-
-
-def _qualifies(item: Item, role: QueryRole) -> bool:
-    """Whether a word says which persons, setting or other thing of a `role` is meant; a symbol does not."""
-    text, concept = item
-    said = role_of_item(text, concept)
-    if role == "setting":
-        return said == "person" and is_adjective(text)
-    if concept or said == "setting":
-        return _is_of(concept, "A")
-    return said == "subject" and not (is_symbol(text) or is_participle(text))
-
-
-def _stands_alone(items: Sequence[Item], place: int) -> bool:
-    """Whether it is a part of its own: a drug, an animal, or a concept that says enough alone, unlike headings near the
-    top of the tree, parts of the body, frequent words that name no disease, and the setting of what follows ("school
-    closures")."""
-    text, concept = items[place]
-    if concept is None:
-        return is_drug(text) or role_of_word(text) == "animal" or is_code(text) or ends_like_disease(text)
-    role = role_of_item(text, concept)
-    if role != "subject" or concept.record is None:
-        after = items[place + 1 : place + 2]
-        is_joined = role == "setting" and any(
-            known is None and not is_adjective(word) and role_of_word(word) not in PERSONS for word, known in after
+    def _part(self, text: str, role: QueryRole, concept: TopicConcept | None = None) -> Part:
+        return Part(
+            text, role, concept, "", self._label, is_compared=self._is_compared, is_looked_up=self._is_looked_up
         )
-        return role not in ("general", "head") and not is_joined
-    is_vague = " " not in text and evidence_of(role, text, concept.record) <= WEAK
-    is_organism = any(one.startswith("B") for one in concept.record.tree_numbers)
-    is_named = is_organism or concept.record.is_of(OF_DISEASES) or not is_common(text.lower().split())
-    return not is_vague and is_named
+
+    def _add(self, text: str, concept: TopicConcept | None) -> None:
+        """A word or a concept of a noun; a letter or a number that stands alone is the end of the word before it
+        ("influenza A"), and other letters are left out ("hepatitis B and C")."""
+        text = text if concept else text.removesuffix("'").removesuffix("'s").removesuffix("’s")
+        if concept is None and (text.isdigit() or len(text) == 1) and self._noun:
+            before = self._noun.pop()
+            text = f"{before.text} {text}"
+            concept = replace(before.concept, text=text) if before.concept else None
+        if concept or len(text) > 1 or not text.isascii():
+            self._noun.append(self._part(text, _role_of(text, concept), concept))
+
+    def _separates(self, word: str, place: int) -> bool:
+        """Whether a word is between two parts; the A of "vitamin A" and "ALL", "CAN", "WHO" are names."""
+        lower, following = word.lower(), self._tokens[place + 1 : place + 2]
+        after = following[0].text.lower() if following else ""
+        if word in (",", ";"):
+            return True
+        is_verb = f"{lower} {after}" in word_list("verb") or is_filler(lower)
+        return (word.islower() or word[1:].islower()) and (is_verb or lower in _SEPARATORS or lower in self._foreign)
+
+    def _separate(self, lower: str) -> None:
+        pair = f"{self._before} {lower}"
+        is_list = self._before in ("and", "or", "and/or") and lower in _SAYING_NOTHING
+        if pair in _COMPARED_WITH:
+            self._before = pair
+        elif not is_list:
+            self._before = lower
+        if lower in _COMPARING or pair in _COMPARED_WITH:
+            self._is_compared = True
+        elif lower in _ENDS_COMPARISON or (is_filler(lower) and any(one.is_compared for one in self._found[-1:])):
+            self._is_compared = self._label == "C"  # "rather than placebo associated with gout"
+
+    def _take(self, part: Part) -> None:
+        if part.role != "filler":
+            is_ranked = part.role in ("modifier", "head", "kind")
+            (self._light if is_ranked else self._found).append(replace(part, before=self._before))
+            self._before = "" if not is_ranked else self._before
+
+    def _end_noun(self) -> None:
+        for part in _parts_of_noun(self._noun):
+            self._take(part)
+        if self._noun:
+            self._noun, self._before = [], ""
 
 
-def _is_top(concept: TopicConcept | None) -> bool:
-    """Whether it is a heading near the top of the tree, or at the very top of diseases ("Infections", not "Burns")."""
-    if concept is None or concept.record is None or not is_branch(concept.record):
-        return False
-    return not concept.record.is_of((*OF_DISEASES, "A")) or any("." not in one for one in concept.record.tree_numbers)
-
-
-def _is_of(concept: TopicConcept | None, *branches: str) -> bool:
-    return concept is not None and concept.record is not None and concept.record.is_of(branches)
-
-
-def role_of_item(text: str, concept: TopicConcept | None) -> QueryRole:
+def _role_of(text: str, concept: TopicConcept | None) -> QueryRole:
     lower = text.lower()
     if lower.replace("-", " ") in word_list("adverse") or lower in word_list("name"):
         return "aspect"
@@ -215,14 +155,98 @@ def role_of_item(text: str, concept: TopicConcept | None) -> QueryRole:
     return role_of_word(text)
 
 
-def _with_letters(items: Sequence[Item]) -> list[Item]:
-    """The items, with a letter or a number that stands alone as the end of the word before it ("influenza A"), and
-    without other letters ("hepatitis B and C")."""
-    found: list[Item] = []
-    for text, concept in items:
-        if found and concept is None and (len(text) == 1 or text.isdigit()):
-            before, known = found.pop()
-            text = f"{before} {text}"
-            concept = replace(known, text=text) if known else None
-        found.append((text, concept))
-    return [one for one in found if one[1] or len(one[0]) > 1 or not one[0].isascii()]
+def _parts_of_noun(noun: Sequence[Part]) -> Iterator[Part]:
+    """What stands between two separators: each thing that says enough alone, with the adjective before it ("robotic
+    prostatectomy"), and the words between them as one phrase, which ends with what says little alone ("trans women",
+    "kidney function")."""
+    run = list[Part]()
+    is_apart = any(map(_stands_alone, noun))
+    for one, after in zip(noun, (*noun[1:], None), strict=False):
+        if run and _completes(one, run[-1]):
+            role: QueryRole = "group" if one.role in _PERSONS else "subject"
+            yield from _phrase([*run, replace(one, role=role)], is_apart=is_apart)
+            run, is_apart = [], True
+        elif _stands_alone(one) and not (after and _completes(after, one)):
+            described = [run.pop()] if run and _describes(run[-1], one) else []
+            yield from _phrase(run, is_apart=True)
+            text = " ".join(part.text for part in (*described, one))
+            whole = replace(one, text=text, concept=None, every=(*described, one), is_looked_up=False)
+            yield whole if described else one
+            run = []
+        elif not run and after and one.role == after.role == "subject" and is_gerund(one.text):
+            yield replace(one, role="modifier")  # "attacking pain"
+        elif one.role in _SAYING or is_adjective(one.text):
+            run.append(one)
+        else:
+            yield from _phrase(run, is_apart=is_apart)
+            yield replace(one, role="modifier") if one.role == "person" else one
+            run = []
+    yield from _phrase(run, is_apart=is_apart)
+
+
+def _phrase(run: Sequence[Part], *, is_apart: bool) -> Iterator[Part]:
+    """Words that MeSH does not have, and headings that say little alone, as one phrase; `is_apart` from what says
+    enough, beside which adjectives and "therapy" only rank."""
+    words = [one for one in run if one.role in _SAYING and not (is_apart and one.role == "head")]
+    while words[not is_apart :] and words[-1].concept is None and is_adjective(words[-1].text):
+        words.pop()  # "is red meat harmful"
+    words = words[-_MAX_PHRASE_WORDS:]
+    for one in run:
+        if one not in words:
+            yield replace(one, role="modifier") if one.role in (*_SAYING, "person") and one.role != "head" else one
+    if words[1:]:
+        role = words[-1].role if words[-1].role in ("group", "setting") else "subject"
+        yield replace(words[-1], text=" ".join(one.text for one in words), role=role, concept=None)
+    elif words:
+        is_telling = words[0].concept or words[0].role != "subject" or not is_adjective(words[0].text)
+        yield words[0] if is_telling else replace(words[0], role="modifier")
+
+
+def _describes(word: Part, thing: Part) -> bool:
+    """Whether it is an adjective that papers on a thing name with it, unlike "acute" and the forms of drugs."""
+    is_verb = is_participle(word.text) or word.text.endswith("ing") or "-" in word.text
+    is_said = word.concept is None and is_adjective(word.text) and word.role == "subject" and not is_verb
+    return is_said and thing.concept is not None and not _is_of(thing, "D")
+
+
+def _completes(one: Part, before: Part) -> bool:
+    """Whether it says little alone, and is one thing with what stands before it: "trans women", "liver diseases",
+    "kidney function"."""
+    if (one.role in _PERSONS or one.concept is None) and is_adjective(one.text):
+        return False
+    if before.role == "setting":
+        return one.concept is None and one.role in ("subject", "head")  # "school closures"
+    if one.role in ("kind", "modifier"):
+        return before.role == "subject" and _is_vague(before)
+    if not (one.role in _PERSONS or (one.role != "place" and _is_top(one))):
+        return False
+    if before.concept:
+        return _is_of(before, "A")
+    return before.role == "subject"
+
+
+def _stands_alone(one: Part) -> bool:
+    """Whether it is a part of its own: an animal, a gene, or a concept that says enough alone, unlike headings near the
+    top of the tree, parts of the body, frequent words that name no disease, and settings ("school closures")."""
+    if one.concept is None:
+        return one.role == "animal" or (is_symbol(one.text) and not one.text.isalpha())
+    if one.role != "subject" or one.concept.record is None:
+        return one.role not in ("general", "head")
+    is_named = _is_of(one, "B", *OF_DISEASES) or not is_common(one.text.lower().split())
+    return is_named and not _is_vague(one)
+
+
+def _is_vague(one: Part) -> bool:
+    """Whether it is a word that says little."""
+    return " " not in one.text and evidence_of(one.role, one.text, one.concept.record if one.concept else None) <= WEAK
+
+
+def _is_top(one: Part) -> bool:
+    """Whether it is a heading near the top of the tree, or at the very top of diseases ("Infections", not "Burns")."""
+    if one.concept is None or one.concept.record is None or not is_branch(one.concept.record):
+        return False
+    return not _is_of(one, *OF_DISEASES, "A") or any("." not in place for place in one.concept.record.tree_numbers)
+
+
+def _is_of(one: Part, *branches: str) -> bool:
+    return one.concept is not None and one.concept.record is not None and one.concept.record.is_of(branches)

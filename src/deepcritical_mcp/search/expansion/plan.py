@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import combinations
 from types import MappingProxyType
 
 from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, telling_words, text_words
 from deepcritical_mcp.search.expansion.filters import age_left_out, question_of
-from deepcritical_mcp.search.expansion.parts import EXAMPLES, JOINING, Part, parts_of
+from deepcritical_mcp.search.expansion.nouns import parts_of
+from deepcritical_mcp.search.expansion.parts import JOINING, Part
 from deepcritical_mcp.search.expansion.phrases import singular, stems
 from deepcritical_mcp.search.expansion.roles import NAMED, NONE, SURE, WEAK, is_common
 from deepcritical_mcp.search.expansion.topic import Topic
@@ -23,57 +23,35 @@ _OF_WHOM = word_list("of whom")
 
 
 def grouped_parts(parts: Sequence[Part]) -> list[Part]:
-    """The parts, with those of which one is enough as one: what "or" joins, a list of three of a kind, and two drugs or
-    diseases beside something else ("SSRIs for anxiety and depression"). Examples of something only rank."""
-    parts = _without_examples(parts)
-
-    def is_choice(run: Sequence[Part]) -> bool:
-        is_apart = any(one not in run and one.evidence >= NAMED for one in parts)
-        joints = {one.before for one in run[1:]}
-        is_alike = run[0].kind == "D" or (run[0].kind == "disease" and run[0].before != "") or run[0].is_outcome
-        is_keywords = joints == {","} and run[0].before not in _OF_WHOM
-        if is_keywords and (len(run) == 2 or "" in {one.kind for one in run}):
-            return False
-        return len(run) > 2 or not joints <= {",", "and"} or run[0].role == "place" or (is_apart and is_alike)
-
-    found: list[Part] = []
-    for run in _runs(parts):
-        found += [_either_of(run)] if len(run) > 1 and is_choice(run) else run
-    return found
-
-
-def _without_examples(parts: Sequence[Part]) -> list[Part]:
-    found: list[Part] = []
-    is_example = False
+    """The parts, with those of which one is enough as one: what "or" joins, a list of three of a kind, and two drugs,
+    diseases, groups or outcomes beside something else ("SSRIs for anxiety and depression")."""
+    runs = list[list[Part]]()
     for one in parts:
-        is_example = one.before in EXAMPLES or (is_example and one.before in (*JOINING, ""))
-        found.append(replace(one, role="modifier") if is_example and found else one)
+        if runs and _goes_on(runs[-1], one):
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    found: list[Part] = []
+    for run in runs:
+        is_apart = any(one not in run and one.evidence >= NAMED for one in parts)
+        is_whom = run[0].kind in ("D", "M") or (run[0].is_disease and bool(run[0].before))
+        is_alike = is_apart and (is_whom or run[0].is_outcome)
+        is_choice = len(run) > 2 or is_alike or any("or" in one.before for one in run[1:])
+        found += [_either_of(run)] if run[1:] and is_choice else run
     return found
-
-
-def _runs(parts: Sequence[Part]) -> Iterator[Sequence[Part]]:
-    """The parts by the lists that they stand in."""
-    place = stop = 0
-    while (place := stop) < len(parts):
-        stop = place + 1
-        while stop < len(parts) and _goes_on(parts[place:stop], parts[stop]):
-            stop += 1
-        yield parts[place:stop]
 
 
 def _goes_on(run: Sequence[Part], other: Part) -> bool:
-    """Whether a part goes on with a list: joined to it, and of the same kind, or both of none that is known. A negation
-    and what is compared stand alone."""
+    """Whether a part goes on with a list: joined to it and of the same kind, as far as that is known. A negation and
+    what is compared stand alone."""
     first = run[0]
     if first.is_negation or other.is_negation or other.is_compared or other.before not in JOINING:
         return False
-    kinds = {one.kind if one.kind != "C" else "disease" for one in (*run, other)} - {""}  # "arthritis or back pain"
-    if other.before in ("or", "and/or"):
-        is_said = min(first.evidence, other.evidence) >= WEAK
-        return len(kinds) < 2 and is_said and {first.role, other.role} <= {"subject", "group", "place"}
-    is_named = other.evidence >= NAMED and (other.before == "," or (first.is_disease and first.before in _OF_WHOM))
-    is_alike = len(kinds) == 1 and ("" not in (first.kind, other.kind) or is_named)
-    return first.role == other.role and (is_alike or (first.is_outcome and other.before != ","))
+    kinds = {one.kind for one in (*run, other)} - {""}
+    if "or" in other.before:
+        return len(kinds) < 2 and min(first.evidence, other.evidence) >= WEAK
+    is_named = other.evidence >= NAMED and (other.before == "," or first.before in _OF_WHOM)
+    return first.role == other.role and ((len(kinds) == 1 and bool(other.kind or is_named)) or first.is_outcome)
 
 
 def _either_of(run: Sequence[Part]) -> Part:
@@ -94,28 +72,20 @@ class Selection:
 def select(parts: Sequence[Part]) -> Selection:
     """Negations and animals are required, and two parts: the pair that papers are surest to name, a condition and what
     is tried or measured rather than two of a kind; a third one only if it is named first, is a group, or is as sure
-    as can be. Of what says little, one part is, if there is only one other and nothing else says as much."""
+    as can be. Of what says little, one part is, if there is only one other."""
     kept = [one for one in parts if one.is_negation or one.role == "animal"]
-    persons = [one for one in parts if one.role == "person"]
-    others = [one for one in parts if one not in kept and (one not in persons or len(persons) == 1)]
+    others = [one for one in parts if one not in kept]
     strong = [one for one in others if one.evidence >= NAMED]
-    animals = [one for one in kept if not one.is_negation]
-    pool = strong if len(strong) + len(animals) > 1 else [one for one in others if one.evidence]
-    first = next((one for one in strong if one.role == "subject" and not one.is_compared), None)
-    pairs = list(combinations(pool, 2)) if len(animals) < 2 else []
-    if len(strong) == 1 and len(pool) > 1:
-        pairs = [pair for pair in pairs if strong[0] in pair]
-    if len(strong) == 1 and len(pairs) > 1 and not animals:  # one of what says little, if nothing stands out
-        least, most = sorted(map(_worth, pairs))[-2:]
-        pairs = pairs if most - least > WEAK / 2 else []
-    chosen = list(max(pairs, key=_worth, default=strong or pool[:1]))
+    is_enough = len(strong) + any(not one.is_negation for one in kept) > 1
+    pool = strong if is_enough else [one for one in others if one.evidence]
+    chosen = list(max(combinations(pool, 2), key=_worth, default=pool))
     if len(chosen) == 2 and not kept:
-        hanging = {one for before, one in pairwise(parts) if before.either and one.before == "of"}
-        sure = [one for one in strong if (one.evidence >= SURE or one.role == "group") and one not in hanging]
-        sure = [one for one in sure if not (one.is_symptom_of and any(other.is_disease for other in chosen))]
-        if first:  # what is named first is what the topic is about
-            sure = [first, *sure] if first.is_known else [*sure, first]
-        chosen += [one for one in sure if one not in chosen][:1]
+        # What is named first is what the topic is about.
+        first = [one for one in strong if one.role == "subject" and not one.is_compared][:1]
+        sure = [one for one in strong if one.role == "group" or one.evidence >= SURE]
+        if any(one.either and one.is_disease for one in chosen):  # "for pain from osteoarthritis or gout"
+            sure = [one for one in sure if not one.is_disease]
+        chosen += [one for one in (*first, *sure) if one not in chosen][:1]
     required = tuple(one for one in parts if one in kept or one in chosen) or tuple(parts[:2])
     surplus = tuple(one for one in strong if one.role == "subject" and one not in required)
     return Selection(required, tuple(one for one in parts if one not in required), surplus)
@@ -160,10 +130,10 @@ def _asked_for(
 
 def _worth(pair: tuple[Part, Part]) -> float:
     one, other = pair
-    whom = sum(part.before in _OF_WHOM and part.kind not in ("disease", "C") for part in pair)
-    subjects = sum(part.role == "subject" and part.kind != "A" and not part.is_symptom_of for part in pair)
+    whom = sum(part.before in _OF_WHOM and not part.is_disease for part in pair)
     is_mixed = one.is_disease != other.is_disease
-    return one.evidence + other.evidence + WEAK * (is_mixed - whom) + WEAK / 4 * subjects
+    lists = sum(bool(part.either) for part in pair)
+    return one.evidence + other.evidence + WEAK * (is_mixed - whom) + WEAK / 2 * lists
 
 
 def is_telling(part: Part) -> bool:
@@ -188,18 +158,18 @@ _MAX_RANKING = 10
 _MOST = 3
 """Terms of a query that every paper must name; what is said beside them only ranks."""
 _CLINICAL = ("C", "F03")
-_OF_ANIMALS = re.compile("animals?(?: (?:models?|research|studies|trials))?", re.IGNORECASE)
 _ANIMALS = "animals[mh] NOT humans[mh]"
 
 
 def _mentioned(text: str) -> str:
     """Papers that mention something, but for those that only say that it is not there."""
+    if text.lower() in word_list("animals"):
+        return _ANIMALS
     if "(" in text or text.count(" ") > 2:
         return text
     absent = (f"without {text}", f"non {text}", f"{text} free", f"{text} negative")
-    return (
-        f"{pubmed_syntax.grouped(text)} NOT {pubmed_syntax.any_of(pubmed_syntax.phrase(one, 'tiab') for one in absent)}"
-    )
+    phrases = pubmed_syntax.any_of(pubmed_syntax.phrase(one, "tiab") for one in absent)
+    return f"{pubmed_syntax.grouped(text)} NOT {phrases}"
 
 
 class Plan:
@@ -228,9 +198,7 @@ class Plan:
         self.concepts = [replace(one, unindexed=unindexed) for one in concepts]
         said = [] if topic.syntax else parts_of(topic, self.concepts, is_looked_up=is_looked_up)
         self.parts = said if topic.operands else grouped_parts(said)
-        self.left_out = [
-            age_left_out(one) or (_ANIMALS if _OF_ANIMALS.fullmatch(one) else _mentioned(one)) for one in topic.excluded
-        ]
+        self.left_out = [age_left_out(one) or _mentioned(one) for one in topic.excluded]
         # No paper has to say in the user's words what is not there ("asthma without steroids", "not due to cancer").
         negations = [one for one in self.parts if one.is_negation and one.concept is None]
         optional = negations if len(negations) < len(self.parts) else []
@@ -278,25 +246,16 @@ class Plan:
 
     def with_one_of(self, core: str) -> str:
         """`core` with one of the other things that the topic says, if a paper has to name one."""
-        terms = [
-            term
-            for one in self.one_of
-            for term in (
-                [pubmed_syntax.grouped(one.block())]
-                if one.concept or one.either or " " in one.said
-                else text_words(one.said.removesuffix("-based"))
-            )
-        ]
+        terms = [pubmed_syntax.grouped(one.block()) for one in self.one_of]
         return pubmed_syntax.all_of([core, pubmed_syntax.any_of(terms)]) if terms else core
 
     @property
     def rank_terms(self) -> list[str]:
         """What only ranks: the words of the parts of which no paper has to name any."""
         said = [word for part in self.ranking if part not in self.one_of for word in part.rank_words]
-        asked = [one for one in self.demanded if one.is_looked_up and not (one.concept or one.either)]
-        # "nurse-led clinics", of which only nurse-led is demanded
-        short = [one.text for one in asked if telling_words(one.text) != one.text.split()]
-        said += [word for text in short for word in text_words(text)]
+        # "thyroid function", of which only thyroid is demanded
+        short = [one.text for one in self.demanded if one.is_looked_up and not (one.concept or one.either)]
+        said += [word for text in short if telling_words(text) != text.split() for word in text_words(text)]
         either = [word for one in self.topic.either_way for word in text_words(one)]
         return list(dict.fromkeys([*said, *either]))[:_MAX_RANKING]
 
@@ -320,11 +279,7 @@ class Plan:
         """The required parts that are no negations."""
         return [one for one in self.required if not one.is_negation]
 
-    def query(
-        self,
-        parts: Sequence[Part],
-        blocks: Mapping[Part, str] = MappingProxyType({}),
-    ) -> str:
+    def query(self, parts: Sequence[Part], blocks: Mapping[Part, str] = MappingProxyType({})) -> str:
         """The query for these of the required parts, in the user's spelling too; some in other `blocks`."""
         core = pubmed_syntax.all_of(blocks.get(one, self.blocks[one]) for one in parts)
         if core and self.topic.typed:

@@ -238,7 +238,7 @@ def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
 
 def _looser(part: Part) -> list[str]:
     """The words of a part near each other, and as PubMed reads them by itself."""
-    looked_up = [one for one in part.either or (part,) if one.is_looked_up and not one.described]
+    looked_up = [one for one in part.either or (part,) if one.is_looked_up]
     named = [[word for word in one.text.split() if word not in PUBMED_STOP_WORDS] for one in looked_up if one.records]
     return [
         *(pubmed_syntax.phrase(" ".join(words), f"tiab:~{NEAR}") for words in named if 2 <= len(words) <= 4),

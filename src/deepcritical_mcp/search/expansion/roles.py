@@ -6,11 +6,9 @@ neither knows is a subject: a gene, a device, a new drug.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import takewhile
-from typing import Literal, get_args
 
 from deepcritical_mcp.search.expansion.phrases import general_stems, is_drug, is_symbol, singular, stems
 from deepcritical_mcp.search.expansion.word_lists import (
@@ -24,22 +22,7 @@ from deepcritical_mcp.search.expansion.word_lists import (
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
-QueryRole = Literal[
-    "subject",
-    "animal",
-    "group",
-    "place",
-    "general",
-    "person",
-    "setting",
-    "aspect",
-    "head",
-    "kind",
-    "modifier",
-    "measure",
-    "comparator",
-    "filler",
-]
+QueryRole = str
 """subject: what a paper may have to be about. animal (dogs): always required. group (nurses), place (Kenya), general
 (surgery), person (by age and sex), setting, aspect (an outcome): required if few others are. The others only rank: head
 ("therapy", which makes one thing of the words before it), kind (answered by a filter), modifier ("acute"), measure (a
@@ -47,20 +30,12 @@ dose, a time), comparator (placebo). filler: left out."""
 
 SURE, NAMED, WEAK, NONE = 3.0, 2.0, 1.0, 0.0
 """The evidence that papers on a topic name something; without any, it only ranks."""
-_BY_ROLE: Mapping[QueryRole, float] = {
-    "animal": NAMED,
-    "group": NAMED,
-    "place": (WEAK + NAMED) / 2,
-    "person": WEAK,
-    "setting": WEAK / 2,
-    "aspect": WEAK,
-}
-"""What is not here has none."""
+_BY_ROLE = {"animal": NAMED, "group": NAMED, "place": 1.5, "person": WEAK, "aspect": WEAK, "setting": WEAK / 2}
+_WITHOUT_EVIDENCE = ("general", "head", "kind", "modifier", "measure", "comparator", "filler")
 # Of disorders, symptoms and behavior.
 OF_DISEASES = ("C", "F01", "F02", "F03")
 # Of these, organisms, chemicals, techniques, reproduction and pregnant women, papers have to name what they are about.
 _SURE = (*OF_DISEASES, "B", "D", "E", "G08", "A11", "M01.975.807")
-SYMPTOMS = ("C23.888",)
 _ADJECTIVE_ENDINGS = endings("adjective endings")
 """Of words that no list of English words has ("supraventricular")."""
 
@@ -68,12 +43,12 @@ _ADJECTIVE_ENDINGS = endings("adjective endings")
 @cache
 def _roles_of(kind: str) -> Mapping[str, QueryRole]:
     """What the lists of a kind ("branches", "headings") have -> the role that they stand for."""
-    return {one: _ROLES[role] for role, found in word_groups(kind).items() for one in found}
+    return {one: role for role, found in word_groups(kind).items() for one in found}
 
 
 @cache
 def _by_word() -> Mapping[str, QueryRole]:
-    return {word: role for role in _ROLES.values() if role not in ("subject", "animal") for word in word_list(role)}
+    return {word: role for role in (*_BY_ROLE, *_WITHOUT_EVIDENCE) if role != "animal" for word in word_list(role)}
 
 
 def role_of_heading(record: MeshDescriptor) -> QueryRole:
@@ -82,13 +57,12 @@ def role_of_heading(record: MeshDescriptor) -> QueryRole:
         return role
     if " " not in record.name and (said := role_of_word(record.name)) not in ("subject", "modifier"):
         return said
-    found: list[QueryRole] = sorted({_role_of_place(number) for number in record.tree_numbers})
-    return found[0] if found and "subject" not in found else "subject"
-
-
-def _role_of_place(number: str) -> QueryRole:
-    fitting = [branch for branch in _roles_of("branches") if number.startswith(branch)]
-    return _roles_of("branches")[max(fitting, key=len)] if fitting else "subject"
+    branches = _roles_of("branches")
+    found = {
+        branches[max((one for one in branches if number.startswith(one)), key=len, default="M01.975.807")]
+        for number in record.tree_numbers
+    }
+    return "subject" if "subject" in found else min(found, default="subject")
 
 
 def role_of_word(word: str) -> QueryRole:
@@ -98,20 +72,13 @@ def role_of_word(word: str) -> QueryRole:
         return "animal"
     if lower in QUERY_FUNCTION_WORDS and word.islower():
         return "filler"
-    if _VARIANT.fullmatch(word):
-        return "modifier"
     if word.isdigit():
         return "measure"
-    if word.isupper() and len(word) > 1 and _by_word().get(lower) not in ("setting", "place", "kind", "modifier"):
-        # "WHO", "ICU"
-        return "subject"
     is_described = word.islower() and (lower.startswith("non") or lower.endswith(("-associated", "-based", "-derived")))
     is_general = is_described or stems(word) <= general_stems()
     general: QueryRole = "modifier" if is_general else "subject"
-    return _by_word().get(lower) or _by_word().get(singular(lower), general)
-
-
-_ROLES: Mapping[str, QueryRole] = {one: one for one in get_args(QueryRole)}
+    found = _by_word().get(lower) or _by_word().get(singular(lower), general)
+    return "subject" if found == "filler" and word.isupper() else found  # "WHO"
 
 
 def evidence_of(role: QueryRole, text: str, record: MeshDescriptor | None) -> float:
@@ -119,37 +86,25 @@ def evidence_of(role: QueryRole, text: str, record: MeshDescriptor | None) -> fl
     headings, symbols and rare names, then other headings and phrases, then what says little."""
     words = text.split()
     if role != "subject":
-        bonus = {
-            "group": -WEAK if not (record or words[1:]) else 0,
-            "setting": WEAK / 2 if words[1:] else 0,
-            "aspect": WEAK / 2 if words[1:] and record else 0,
-        }
-        return _BY_ROLE.get(role, NONE) + bonus.get(role, NONE)
+        is_bare = role == "group" and record is None and not words[1:]  # "residents"
+        return WEAK if is_bare else _BY_ROLE.get(role, NONE)
     if record is None:
         return evidence_of_words(words)
     if is_branch(record):
         return NAMED if record.is_of(OF_DISEASES) or not (words[1:] or is_common(words)) else WEAK
     if record.is_of(("A",)) and not record.is_of(("A11",)):
         return WEAK
-    is_common_word = is_common(words) and not record.is_of((*OF_DISEASES, "G08"))
-    is_sure = any(one.startswith(_SURE) for one in record.tree_numbers or ("D",)) and not is_common_word
-    return SURE if is_sure else NAMED
+    return SURE if any(one.startswith(_SURE) for one in record.tree_numbers or ("D",)) else NAMED
 
 
 def evidence_of_words(words: Sequence[str]) -> float:
     """The same for words that no vocabulary has."""
-    if any(is_drug(word) or ends_like_disease(word) or is_code(word) for word in words):
+    if any(is_drug(word) or ends_like_disease(word) or (is_symbol(word) and not word.isalpha()) for word in words):
         return SURE
     if any(map(is_name, words)):
         return NAMED
-    nouns = [word for word in words if is_gerund(word) or not (is_adjective(word) or is_never_noun(word))]
+    nouns = [word for word in words if not is_adjective(word)]
     return (WEAK if len(words) < 2 else NAMED) if nouns else NONE
-
-
-def is_code(word: str) -> bool:
-    """Whether it is a symbol and no abbreviation, which has several meanings: "TRPV1", "IL-6", but not "CKD"."""
-    letters = word.rstrip("s")
-    return is_symbol(word) and len(word) > 2 and " " not in word and not (letters.isalpha() and letters.isupper())
 
 
 def ends_like_disease(text: str) -> bool:
@@ -168,10 +123,8 @@ def is_branch(record: MeshDescriptor) -> bool:
 
 def is_name(word: str) -> bool:
     """Whether a word is rare enough to name a subject: a symbol, or a noun that is not frequent in English."""
-    lower = word.lower()
-    is_frequent = is_common([lower]) or is_common([singular(lower)])
-    is_other = is_never_noun(lower) or is_adjective(lower) or role_of_word(word) != "subject"
-    return is_symbol(word) or not (is_frequent or is_other)
+    is_frequent = is_common([word.lower()]) or is_common([singular(word.lower())])
+    return is_symbol(word) or not (is_frequent or is_adjective(word.lower()) or role_of_word(word) != "subject")
 
 
 def is_adjective(word: str) -> bool:
@@ -217,20 +170,15 @@ def is_filler(word: str) -> bool:
     return name == "adverb" or (is_verb and word not in rare_verbs())
 
 
-_VARIANT = re.compile(r"[A-Z]\d{2,4}[A-Z*]|rs\d{4,}")  # "JAK2 V617F", which papers join
-_YEAR = re.compile(r"(?:19|20)\d\d")
 _NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve")
-_AMOUNT = re.compile(
-    r"\d[\d.,]*(?:[-–]\d[\d.,]*)+%?|\d[\d.,]*(?:s|%|[-–](?:day|hour|minute|month|week|year)s?(?:-old)?|(?:mg|g|kg|ml|mcg|µg|h|d|wk|mo|y))"
-)
 
 
 def amount_at(words: Sequence[str]) -> int:
     """How many of the first words are a dose, a time or another amount ("80-90 mg kg day", "2015"); 0 if none. A
     bare number belongs to the word before it ("type 2")."""
-    if not words or not (words[0][0].isdigit() or words[0] in _NUMBERS):
+    first = words[0].lower() if words else ""
+    unit = first.lstrip("0123456789.,-–%")
+    if first not in _NUMBERS and not (first[:1].isdigit() and unit in {"", "s", *word_list("measure")}):
         return 0
-    if _YEAR.fullmatch(words[0]):
-        return 1
-    rest = list(takewhile(lambda word: _by_word().get(word.lower()) == "measure" or word == "percent", words[1:]))
-    return 1 + len(rest) if rest or _AMOUNT.fullmatch(words[0]) else 0
+    rest = list(takewhile(lambda word: word.lower() in word_list("measure"), words[1:]))
+    return 1 + len(rest) if rest or not (first in _NUMBERS or (first.isdigit() and len(first) != 4)) else 0
