@@ -1,5 +1,5 @@
-"""External text: cleaning it before it becomes part of a value, characters that nobody sees, British and American
-spelling, and words that say nothing about a subject."""
+"""External text: decoding and cleaning it before it becomes part of a value, characters that nobody sees, British and
+American spelling, and words that say nothing about a subject."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionFullError, SessionNotFoundError
-from deepcritical_mcp.models import Publication
+from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from tests.evidence.stand_ins import Registries, piece
 
 AMPK = piece(
@@ -196,3 +196,24 @@ async def test_a_low_threshold_drops_paraphrases_but_nothing_that_a_number_or_da
     outcomes = await store.add_evidence([first, later, next_year, paraphrase])
     assert [outcome.status for outcome in outcomes] == ["added", "added", "added", "duplicate"]
     assert "nearly the same meaning" in outcomes[-1].reason
+
+
+@pytest.mark.parametrize("crowd", ["titles", "copies"])
+async def test_what_is_ranked_last_or_folded_keeps_no_other_out(crowd: str, registries: Registries) -> None:
+    titles = [piece(NO_ABSTRACT, f"Migraine prophylaxis: letter {number}", pmid=str(number)) for number in range(1, 61)]
+    text = "Prophylaxis of migraine with topiramate was tried in adults, and attacks became less frequent in group {}."
+    copies = [piece(text.format(number), f"Migraine trial {number}", pmid=str(number)) for number in range(1, 91)]
+    words = "amber birch cedar delta ember fjord grove heath ivory jetty".split()
+    others = [
+        piece(
+            f"{one} {two} clinics gave {two} {one} tablets as prophylaxis of migraine to {number} nurses.",
+            f"{one} {two} tablets",
+            pmid=str(1_000 + number),
+        )
+        for number, (one, two) in enumerate((one, two) for one in words for two in words if one != two)
+    ]
+    store = await registries(Settings()).open()
+    await store.add_evidence([*(titles if crowd == "titles" else copies), *others])
+    found = await store.search_similar("migraine prophylaxis", max_results=5)
+    assert len(found) == 5
+    assert all(one.content != NO_ABSTRACT for one in found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
@@ -201,7 +201,7 @@ _QUANTITY = re.compile(r"(\d(?<![\w.,]\d)\d{0,8}(?:[.,]\d{1,9})?)[\s-]{0,2}([a-z
 
 
 def priority(passage: Passage, question: str, known: float) -> float:
-    """What is added to the score of a passage of a long text for a question, with its `standing`."""
+    """What is added to the score of a passage of a long text for a question; `known` is its standing."""
     asked, is_about_preparing = _asked(question)
     place = 0.0 if is_about_preparing else known
     text = passage.quotation.lower().replace("μ", "µ") if asked else ""
@@ -212,13 +212,19 @@ def priority(passage: Passage, question: str, known: float) -> float:
     return place + OTHER_QUANTITY * sum(one not in found and one[1] in others for one in asked)
 
 
-def standing(passage: Passage) -> float:
-    """What the place and the figures of a passage add, unless the question is how a study was prepared."""
-    place = _of_section((), passage.text.kind)
-    if part := passage.part:
-        titles = frozenset(title for one in passage.text.parts for title in one.path)
-        place = _of_section(part.path, part.kind) if _is_of_study(titles) else REPORTS
-    return place + FIGURES * has_figures(passage.quotation)
+def standings(some: Iterable[Passage]) -> list[float]:
+    """What the places and the figures of passages add, unless the question is how a study was prepared."""
+    found: list[float] = []
+    text, is_study = None, False
+    for passage in some:
+        if passage.text is not text:  # those of a text follow one another
+            text = passage.text
+            is_study = _is_of_study({title for one in text.parts for title in one.path})
+        place = _of_section((), passage.text.kind)
+        if part := passage.part:
+            place = _of_section(part.path, part.kind) if is_study else REPORTS
+        found.append(place + FIGURES * has_figures(passage.quotation))
+    return found
 
 
 @lru_cache(64)
@@ -227,8 +233,7 @@ def _asked(question: str) -> tuple[frozenset[tuple[str, str]], bool]:
     return _quantities(question), _ABOUT_PREPARING.search(question) is not None
 
 
-@lru_cache(1_024)
-def _is_of_study(titles: frozenset[str]) -> bool:
+def _is_of_study(titles: Iterable[str]) -> bool:
     """Whether sections with these titles report a study; a review or a guideline reports in all of its sections."""
     found = " ".join(titles).lower()
     return "method" in found and ("result" in found or "finding" in found)
@@ -280,7 +285,8 @@ def best_within(
     lexical, coverage = scores.at(map(str, range(len(passages))))
     relevance = [*cosines, *lexical[len(cosines) :].tolist()]
     found = hybrid_scores(relevance, lexical, coverage, scores.terms, words_weight).tolist()
-    total = [score + priority(one, question, standing(one)) for score, one in zip(found, passages, strict=True)]
+    ranked = zip(found, passages, standings(passages), strict=True)
+    total = [score + priority(one, question, known) for score, one, known in ranked]
     best = [
         at
         for at in sorted(range(len(passages)), key=lambda at: -total[at])

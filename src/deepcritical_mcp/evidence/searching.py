@@ -128,9 +128,7 @@ class Search:
         page: PassagePage,
     ) -> Found:
         """See `EvidenceStore.search`; `words` and `vectors` are the variants', the latter None without a model."""
-        # One question about short texts, of which each publication has one rank, has the same answer without.
-        ahead = AHEAD if len(words) > 1 or self._catalogue.has_long_texts else 0
-        most = page.offset + page.limit + 1 + ahead
+        most = page.offset + page.limit + 1 + AHEAD
         asked = self._variants(query, words, vectors, most)
         scores = self._ranked(asked, most + EXTRA_CANDIDATES)
         wanted = {*words_of(query)}
@@ -211,7 +209,7 @@ class Search:
         asked = [_Variant(some, vector, self._weight, extra) for some, vector in zip(words, known, strict=True)]
         if vectors is not None and self._only is not None:
             self._enter_scope(asked, vectors)
-        elif vectors is not None:
+        elif vectors is not None and count:
             for variant, rows in zip(asked, self._catalogue.space.nearest(list(vectors), count), strict=True):
                 for row in rows:
                     # A row under an earlier id, or of an earlier text, may have outlived it.

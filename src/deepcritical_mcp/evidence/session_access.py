@@ -133,7 +133,7 @@ class SessionAccess:
         if self.used > self.recorded:
             self.recorded = self.used
             with contextlib.suppress(EvidenceStoreError, SessionError):
-                await run_sync(partial(self.space.rows.record, used=self.used))
+                await run_sync(lambda: self.space.rows.record(used=self.used))
 
     @property
     def memory(self) -> int:
@@ -230,7 +230,7 @@ class SessionAccess:
                 self.awake = True
                 self._catalogue = await run_sync(Catalogue.of, space, abandon_on_cancel=True)
                 # A killed process may not have written the number.
-                logged = await run_sync(space.rows.keys, "document", LOG_PREFIX, abandon_on_cancel=True)
+                logged = await run_sync(lambda: space.rows.keys("document", LOG_PREFIX), abandon_on_cancel=True)
                 self._searches = len([name for name in logged if is_own_search(name)])
                 with contextlib.suppress(EvidenceStoreError, SessionError):
                     await run_sync(forget_old, space, abandon_on_cancel=True)

@@ -9,7 +9,6 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from weakref import WeakValueDictionary
 
 import anyio
@@ -238,7 +237,7 @@ class SessionRegistry:
         async with self._lock(session_id):
             await run_sync(self._backend.restore, session_id, _digest(owner))
             session = await self._find(session_id, _digest(owner))
-            await run_sync(partial(session.space.rows.record, used=session.used))
+            await run_sync(lambda: session.space.rows.record(used=session.used))
             return session
 
     @property

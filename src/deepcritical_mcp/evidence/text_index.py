@@ -17,7 +17,7 @@ from deepcritical_mcp._version import __version__
 from deepcritical_mcp.evidence.chunking import Passage, indexed_text, long_passages, passages, short_passages
 from deepcritical_mcp.evidence.clustering import LookupKey
 from deepcritical_mcp.evidence.lexical import HashedWords, LexicalIndex, LexicalScores, Scores
-from deepcritical_mcp.evidence.paper_passages import standing
+from deepcritical_mcp.evidence.paper_passages import standings
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
 
@@ -27,7 +27,7 @@ _PART = "\n"
 @dataclass(slots=True)
 class Layout:
     """How a publication is divided: into `total` passages, of which the first `short` are those of its texts without
-    parts; of the others, their standings (see `paper_passages.standing`)."""
+    parts; of the others, their standings (see `paper_passages.standings`)."""
 
     publication: Publication
     short: int
@@ -56,7 +56,7 @@ class Layout:
     def of(cls, publication: Publication) -> Layout:
         """The layout of a publication's present texts."""
         short, long = short_passages(publication), [*long_passages(publication)]
-        return cls(publication, len(short), len(short) + len(long), [*map(standing, long)], (*short, *long))
+        return cls(publication, len(short), len(short) + len(long), standings(long), (*short, *long))
 
 
 class WordScores(NamedTuple):

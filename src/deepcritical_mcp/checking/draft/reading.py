@@ -1,5 +1,5 @@
 """Reads a draft: its references, and the sentences and quotations that cite them; entries of reference managers, in a
-file or among text: BibTeX, RIS, PubMed's own form and CSL-JSON."""
+file or among text: BibTeX, RIS, PubMed's own form, CSL-JSON and others in JSON, and CSV."""
 
 from __future__ import annotations
 

@@ -144,8 +144,6 @@ class EmbeddingService:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source = source or model_source(settings.embedding_model if settings else "")
-        self.name = self._source.name
-        """Identifies the model. Vectors of models with different names must never be compared."""
         self.calibration = self._source.calibration
         """The thresholds and weights measured with the model; None if there are none (see `UNCALIBRATED`)."""
         self._clock = clock
@@ -161,6 +159,11 @@ class EmbeddingService:
         self._queued, self._pace = Counter[str](), 0.0  # characters by caller; seconds for one of them
         self._query_threads = anyio.CapacityLimiter(QUERY_WORKERS)
         self._query_turns = Slots(QUERY_WORKERS)
+
+    @property
+    def name(self) -> str:
+        """Identifies the model. Vectors of models with different names must never be compared."""
+        return self._source.name
 
     @property
     def dimension(self) -> int:
