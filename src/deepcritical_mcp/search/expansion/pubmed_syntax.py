@@ -1,4 +1,5 @@
-"""PubMed's query language: recognize it, repair it, build it.
+"""PubMed's query language: recognize it, repair it, build it; strategies for another database are refused, since PubMed
+would take most of them for words, and find something else without a word of warning.
 
 The grammar: words, "phrases" and (groups), each with an optional [field tag], joined by AND, OR and NOT in upper case
 (PubMed's user guide, "Using search field tags" and "Combining search terms with Boolean operators").
@@ -10,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
@@ -23,6 +25,21 @@ _LOWER_OPERATOR = re.compile(r'(?<=["\])])\s(?:and|or|not)\s(?=\S)|(?<=\S)\s(?:a
 _FANCY_QUOTES = re.compile("[“”„‟«»＂]")
 _NOT_IN_WORDS = re.compile(r"[\"\[\](){}|&~#^<>=\\;?!]|(?<!\w)[:/.,*'’+-]+|[:/.,'’]+(?!\w)|(?<=\S)[:/](?=\S)")
 _BLANKS = re.compile(r"\s+")
+
+
+# What only one database writes; the first that fits decides.
+_MARKS = {
+    "Embase": r"'[^'\n]{2,80}'/(?:exp|de|mj)\b|:(?:ti,ab|ab,ti)\b(?!,kw)|:de\b",
+    "the Cochrane Library": r"\[mh \^?\"?[^\[\]]+\]|:ti,ab,kw\b|\bNEXT/\d|\bNEAR/\d+\b.*:(?:ti|ab|kw)\b",
+    "Scopus": r"\b(?:TITLE(?:-ABS(?:-KEY)?)?|ABS|INDEXTERMS|PUBYEAR)\s*[(<>=]|\bW/\d|\bPRE/\d",
+    "ProQuest": r"\b(?:ti|ab|su|mesh)\(",
+    "Web of Science": r"(?<![\w/])(?:TS|TI|AB|AK|ALL)\s*=\s*[(\"]|\bNEAR/\d",
+    "EBSCOhost": r"\bM[HJM] \"[^\"\n]+\+?\"|(?<!\w)(?:TI|AB|TX|SU) \(?\"?\w[^\n]{0,60} (?:OR|AND) (?:TI|AB|TX|SU) ",
+    "Ovid": r"(?<!\w)exp \*?\"?[A-Z][^/\n]{2,80}/|\w[)\"*$?]*\.(?:ti|ab|tw|kw|kf|mp|af|pt|sh|hw|nm)\b|\badj\d{0,2}\b"
+    r"|(?:^|[( ])[A-Z][A-Za-z ,-]{3,60}/(?=$|\)| (?:and|or|not)\b)",
+    "a database with numbered lines": r"(?i:\b(?:and|or|not) #\d+\b|#\d+ (?:and|or|not)\b|\b(?:or|and)/\d+[-,]\d)"
+    r"|(?i:\bS\d+ (?:and|or|not) S\d+)|^\s*\d+(?: (?i:and|or|not) \d+)+\s*$",
+}
 
 
 @dataclass(frozen=True)
@@ -54,6 +71,21 @@ def uses_pubmed_syntax(text: str) -> bool:
     has_operator = re.search(r"[\w\")]\s+(AND|OR|NOT)\s+[\w\"(]", text) is not None
     rest = re.sub(r"\b(AND|OR|NOT)\b", "", text)  # "EFFECT OF METFORMIN AND INSULIN" has no operator
     return has_operator and (any(map(str.islower, rest)) or QUERY_FUNCTION_WORDS.isdisjoint(rest.lower().split()))
+
+
+def refuse_other_databases(text: str) -> None:
+    """
+    Raises:
+        InvalidInputError: `text` is a search strategy in the syntax of another database.
+    """
+    database = next((name for name, mark in _MARKS.items() if re.search(mark, text)), "")
+    is_tagged = any(map(is_field_tag, re.findall(r"\[([^\[\]]*)\]", text)))
+    if database and (not is_tagged or database.endswith("lines")):
+        raise InvalidInputError(
+            f"This looks like a search strategy in the syntax of {database}, which PubMed would misread. Join the "
+            'terms that papers must name by AND, OR and NOT ("gout AND (colchicine OR NSAIDs)"), or give the '
+            "strategy in PubMed's syntax, each line written out."
+        )
 
 
 def repair(text: str) -> str:

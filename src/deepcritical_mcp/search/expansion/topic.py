@@ -12,7 +12,6 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.negations import read_negations
-from deepcritical_mcp.search.expansion.other_databases import refuse_other_databases
 from deepcritical_mcp.search.expansion.phrases import phrases, stems
 from deepcritical_mcp.search.expansion.word_lists import word_list, word_table
 from deepcritical_mcp.text import (
@@ -188,7 +187,7 @@ def read_topic(topic: str) -> Topic:
         raise InvalidInputError(
             f"The topic has {len(text):,} characters; the limit is {QUERY_LIMIT:,}. Keep the essential terms."
         )
-    refuse_other_databases(topic)
+    pubmed_syntax.refuse_other_databases(topic)
     syntax = pubmed_syntax.repair(text) if pubmed_syntax.uses_pubmed_syntax(text) else ""
     subject = ", ".join(pubmed_syntax.subjects(text)) if syntax else subject_of(text)
     if not any(phrases(subject)):
