@@ -181,3 +181,4 @@ async def test_of_words_without_a_heading_the_rare_ones_are_demanded_in_all_thei
     homeless = (await ask("homelessness and gout")).queries[0].pubmed_query
     assert "homelessness[tiab]" in homeless
     assert "homeless*[tiab]" in homeless
+    assert '"AT 1"[tiab]' in (await ask("gout and AT(1) receptors")).queries[0].pubmed_query

@@ -294,7 +294,8 @@ def words_block(text: str) -> str:
     if len(words) <= _MAX_PHRASE_WORDS and not is_symbol(words[0]):
         return pubmed_syntax.any_of(text_words(" ".join(telling), near=NEAR))
     kept = [word for word in telling if word.lower() not in PUBMED_STOP_WORDS and word[1:]]
-    return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
+    found = pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
+    return found or pubmed_syntax.phrase(text, "tiab")  # "AT(1)"
 
 
 def telling_words(text: str) -> list[str]:
