@@ -121,8 +121,9 @@ def _asked_for(
     before = firm[: firm.index(sure[-1])] if sure else []
     others = [one for one in before if one not in sure and one.role == "aspect"][: max(0, _MOST - len(sure))]
     if len(sure) + len(others) < 2:
-        others = sorted((one for one in firm if one not in sure), key=lambda one: (one.role == "person", -one.evidence))
-        others = others[: 2 - len(sure)]
+        rest = [one for one in firm if one not in sure]
+        rest.sort(key=lambda one: (one.role == "person", one not in before, -one.evidence))
+        others = rest[: 2 - len(sure)]
     sure = [*sorted(sure, key=lambda one: -one.evidence)[:_MOST], *others]
     kept = tuple(one for one in required if one in sure) or tuple(required)
     return Selection(kept, (*ranking, *(one for one in required if one not in kept))), required
