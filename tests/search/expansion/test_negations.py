@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.models import QUERY_LIMIT
 from tests.search.expansion.conftest import Ask, offline
+from tests.search.expansion.ncbi_stand_in import Record
 from tests.search.expansion.queries import finds
 from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore
 
@@ -28,6 +31,17 @@ from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore
         ("not only gout but also dementia in men", "gout AND dementia"),
         ("stroke in the absence of dementia", 'stroke AND ("absence of dementia"[tiab] OR all[sb])'),
         ("music without sedatives helps sleep", '(music AND sleep) AND ("without sedatives"[tiab]'),
+        ("never exposed workers and mesothelioma", 'AND ("never exposed"[tiab] OR all[sb])'),
+        ("people not attending screening", '"not attending screening"'),
+        ("antidepressants other than SSRIs in gout", 'AND gout) AND ("other than SSRIs"[tiab] OR all[sb])'),
+        ("vaccines do not cause autism", "vaccines AND autism"),
+        ("metformin not in mice", "metformin NOT (mice NOT"),
+        # In joined terms too, of which it is none.
+        ("migraine AND not propranolol", "migraine NOT (propranolol NOT"),
+        ("gout AND (excluding children)", "gout NOT ((infant[mh]"),
+        ("asthma AND (with or without steroids)", "asthma AND (steroid[tiab] OR steroids[tiab] OR all[sb])"),
+        ("asthma AND (NOT (gout OR anemia))", "asthma NOT ((gout NOT"),
+        ('"do not resuscitate" AND gout', '"do not resuscitate"[tiab] AND gout' ),
     ],
 )  # fmt: skip
 async def test_a_negation_covers_all_that_it_negates(topic: str, query: str):
@@ -70,3 +84,16 @@ async def test_a_negation_that_pubmed_has_no_phrase_for_only_ranks(ask: Ask):
     direct = (await ask("alzheimer not caused by statins", unknown=["not caused by statins"])).queries[0]
     assert finds(direct.pubmed_query, "alzheimer")
     assert "“not caused by statins”: only to rank by" in direct.rationale
+
+
+@pytest.mark.parametrize("topic", ["NOT gout", "(NOT children) AND asthma", "NOT (children) asthma", "excluding gout"])
+async def test_what_only_leaves_out_is_refused_rather_than_inverted(topic: str):
+    with pytest.raises(InvalidInputError, match=r"what papers (are|must be) about"):
+        await offline(topic)
+
+
+async def test_long_joined_terms_fit_in_a_query(ask: Ask):
+    names = tuple(f"disorder number {number} of the {'very ' * 8}long kind" for number in range(60))
+    records = [Record(900 + number, (f"Disease{number}", *names), f"C10.2{number}.9") for number in range(5)]
+    found = await ask(f"gout AND ({' OR '.join(f'disease{number}' for number in range(5))})", records=records)
+    assert all(len(one.pubmed_query) <= QUERY_LIMIT for one in found.queries)

@@ -141,8 +141,7 @@ class QueryExpander:
             sampled: the reply of the client's model to `sampling_request`; "" = it was not asked.
 
         Raises:
-            InvalidInputError: the topic is blank, too long, without a word to search for, or a strategy for another
-                database that cannot be read.
+            InvalidInputError: see `read_topic`.
         """
         asked = read_topic(topic)
         await progress(0.1, "reading the session's evidence")

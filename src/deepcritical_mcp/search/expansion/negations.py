@@ -21,6 +21,7 @@ _MAX_WORDS = 5
 _NEVER_NEGATED = ("group", "kind", "person", "place", "setting")
 """What ends a thing that is negated: "migraine without aura children"."""
 _ALL = {"all", "any", "anything", "every", "everything"}
+_FINDINGS = word_list("effects") | {"cause", "help", "prevent"}
 _MARKS = (",", ";")
 _AMONG = {"among", "during", "in", "the"}
 
@@ -49,9 +50,9 @@ def read_negations(words: Sequence[str]) -> Negations:
         texts = [" ".join(words[one.start : one.stop]) for one in things]
         if not things:
             found.words.append(words[place])
-        elif kind == "either way":
+        elif kind in ("either way", "aside"):  # by "other than aspirin" as a phrase, never by aspirin
             found.words.append(",")
-            found.either_way.extend(texts)
+            found.either_way.extend(texts if kind == "either way" else [" ".join((*said[place:start], *texts[:1]))])
         elif _is_left_out(kind, said[place:start], said[start:begin], words[begin]):
             found.words.append(",")
             found.excluded.extend(one for one in texts if not all(map(is_adjective, one.split())))
@@ -78,7 +79,9 @@ def _cue(said: Sequence[str], place: int) -> tuple[str, int]:
     if said[place] == "but" and _ALL & {*said[max(0, place - 3) : place]}:  # "all anticoagulants but warfarin"
         return "excluded", place + 1
     fitting = (one for one in _cues() if said[place : place + len(one[1])] == one[1])
-    return next(((kind, place + len(cue)) for kind, cue in fitting), ("", place))
+    kind, start = next(((kind, place + len(cue)) for kind, cue in fitting), ("", place))
+    is_finding = kind == "absent" and said[start - 1] == "not" and {*said[start : start + 1]} & _FINDINGS
+    return ("affirmed", start) if is_finding else (kind, start)  # "vaccines do not cause autism" is about autism
 
 
 def _after_lead(said: Sequence[str], place: int, kind: str) -> int:
@@ -121,7 +124,8 @@ def _end_of_thing(words: Sequence[str], said: Sequence[str], begin: int, kind: s
         word = words[place]
         is_of_whom = kind == "absent" and role_of_word(word) in _NEVER_NEGATED
         is_beyond = is_of_whom or is_drug(word) or is_symbol(word) or is_filler(word)
-        if not _is_content(said[place]) or (place > begin and is_beyond):
+        is_end = word in _MARKS or said[place] in QUERY_FUNCTION_WORDS
+        if is_end or (place > begin and (is_beyond or not _is_content(said[place]))):  # "never exposed workers"
             break
         place += 1
     return place
@@ -136,5 +140,5 @@ def _is_left_out(kind: str, cue: Sequence[str], lead: Sequence[str], first: str)
     children"), "but not" what stands right behind it; "but not treated with" says what is absent."""
     if cue[-1:] != ["not"]:
         return kind == "excluded"
-    is_name = is_drug(first) or role_of_word(first) in ("animal", "group", "person")
+    is_name = is_drug(first) or first.lower() in word_list("animals") or role_of_word(first) in ("group", "person")
     return ({*lead} <= QUERY_FUNCTION_WORDS and kind == "excluded") or (is_name and {*lead} <= _AMONG)

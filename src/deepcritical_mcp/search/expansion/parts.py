@@ -110,17 +110,18 @@ class Part:
         is_tried = self.label == "I" and self.role == "subject"
         return max(found, NAMED if is_tried else NONE)
 
-    def block(self) -> str:
-        """The part for PubMed, by all its names; words that MeSH was not asked for go through PubMed's own mapping."""
+    def block(self, *, short: bool = False) -> str:
+        """The part for PubMed, by all its names or in its short form; words that MeSH was not asked for go through
+        PubMed's own mapping."""
         if self.either:
-            return pubmed_syntax.any_of(pubmed_syntax.grouped(one.block()) for one in self.either)
+            return pubmed_syntax.any_of(pubmed_syntax.grouped(one.block(short=short)) for one in self.either)
         if self.every:
-            return pubmed_syntax.all_of(one.block() for one in self.every)
+            return pubmed_syntax.all_of(one.block(short=short) for one in self.every)
         if self.text.lower().replace("-", " ") in word_list("adverse"):
             terms = (term for one in endings("adverse") for term in text_words(one))
             return pubmed_syntax.any_of(['"adverse effects"[sh]', *terms])
         if self.concept:
-            return self.concept.block.full
+            return self.concept.block.short if short else self.concept.block.full
         if self.is_negation:
             return self.text
         if nouns := word_groups("species").get(self.text):

@@ -99,11 +99,15 @@ def _asked_for(
     """
     required: list[Part] = []
     ranking: list[Part] = []
-    place = 0
+    labels = {one.label for one in topic.tokens if one.text not in (",", ";")}
+    place, last = 0, max((int(one.label) for one in topic.tokens), default=-1) + 1
     for terms in topic.operands:
         asked: list[Part] = []
         for term in terms:
             said = [one for one in parts if one.label == str(place)]
+            if place < last and str(place) not in labels:  # "not children", which is left out
+                place += 1
+                continue
             named = [one for one in said if one.role not in ONLY_RANKING and (one.role != "modifier" or _is_rare(one))]
             if not any(one.evidence >= NAMED or one.role == "person" for one in named):
                 is_whole = stems(term) <= stems(" ".join(one.text for one in said))
@@ -113,8 +117,9 @@ def _asked_for(
             asked.append(every[0] if len(every) == 1 else whole)
             ranking += [one for one in said if one not in every]
             place += 1
-        either = replace(asked[0], text=" or ".join(one.text for one in asked), either=tuple(asked), concept=None)
-        required.append(either if asked[1:] else asked[0])
+        text = " or ".join(one.said for one in asked)
+        either = [replace(asked[0], text=text, either=tuple(asked), concept=None)] if asked[1:] else asked
+        required += either
     firm = [one for one in required if not {*one.inner} <= {*optional}]
     sure = [one for one in firm if one.evidence >= NAMED]
     # What stands before a sure one is meant, too: "CPAP AND adherence AND sleep apnea".
@@ -156,6 +161,7 @@ def _is_named(part: Part) -> bool:
 
 
 _MAX_RANKING = 10
+_MOST_EXCLUDED = 5
 _MOST = 3
 """Terms of a query that every paper must name; what is said beside them only ranks."""
 _CLINICAL = ("C", "F03")
@@ -164,7 +170,7 @@ _ANIMALS = "animals[mh] NOT humans[mh]"
 
 def _mentioned(text: str) -> str:
     """Papers that mention something, but for those that only say that it is not there."""
-    if text.lower() in word_list("animals"):
+    if text.lower() in word_list("animal research"):
         return _ANIMALS
     if "(" in text or text.count(" ") > 2:
         return text
@@ -199,9 +205,11 @@ class Plan:
         self.concepts = [replace(one, unindexed=unindexed) for one in concepts]
         said = [] if topic.syntax else parts_of(topic, self.concepts, is_looked_up=is_looked_up)
         self.parts = said if topic.operands else grouped_parts(said)
-        self.left_out = [age_left_out(one) or _mentioned(one) for one in topic.excluded]
+        is_short = len(topic.excluded) <= _MOST_EXCLUDED
+        self.left_out = [age_left_out(one) or (_mentioned(one) if is_short else one) for one in topic.excluded]
         # No paper has to say in the user's words what is not there ("asthma without steroids", "not due to cancer").
-        negations = [one for one in self.parts if one.is_negation and one.concept is None]
+        absent = (one for one in self.parts if one.is_negation and one.concept is None)
+        negations = [one for one in absent if one.said.lower() not in topic.quoted]
         optional = negations if len(negations) < len(self.parts) else []
         self.joined: list[Part] = []
         if topic.operands:
@@ -213,8 +221,9 @@ class Plan:
         self.blocks = {one: one.block() for one in (*self.required, *self.joined)}
         self.shortened: list[Part] = []
         for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):
-            if len(self.query(self.required)) > QUERY_LIMIT - 600 and one.concept and one.concept.block.is_long:
-                self.blocks[one] = one.concept.block.short
+            is_long = any(part.concept and part.concept.block.is_long for part in one.inner)
+            if len(self.query(self.required)) > QUERY_LIMIT - 600 and is_long:
+                self.blocks[one] = one.block(short=True)
                 self.shortened.append(one)
         self.one_of = self._one_of(is_flood=is_flood)
         self.question = question_of(topic, self.required)
@@ -243,6 +252,8 @@ class Plan:
     def core(self) -> str:
         """The direct query without what only ranks."""
         core = self.topic.syntax or self.query(self.required) or " ".join(self.topic.words.split()[:12])
+        if len(core) > QUERY_LIMIT and self.topic.operands:
+            core = pubmed_syntax.repair(self.topic.text)
         return self.with_one_of(core)
 
     def with_one_of(self, core: str) -> str:

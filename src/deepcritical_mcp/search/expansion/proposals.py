@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
-from deepcritical_mcp.models import ExpandedQuery
+from deepcritical_mcp.models import QUERY_LIMIT, ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import NEAR, TopicConcept, text_words, uncapitalized
 from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters
@@ -117,10 +117,10 @@ def direct_query(plan: Plan) -> ExpandedQuery:
         else f"Papers on {_listed(one.said for one in plan.demanded) or _listed([asked.text])}.",
         "Your terms with their other names." if topic.operands else "",
         f"And one of {_listed(one.said for one in plan.one_of)}." if plan.one_of[1:] else "",
-        *(f"“{one.said}” as a phrase, or as papers word it." for one in plan.required if one.is_negation),
+        *(f"“{one.said}” as a phrase." for one in plan.required if one.is_negation),
         f"{_listed(ranking)}: only to rank by, no paper has to say so." if ranking and plan.rank_terms else "",
         f"{_listed(topic.ages)}: see the filters." if topic.ages else "",
-        f"Without papers that mention {_listed(topic.excluded)}." if topic.excluded else "",
+        f"Without papers on {_listed(topic.excluded)}, unless they say that it is absent." if topic.excluded else "",
         *(
             f"{counted(one.unlisted, 'more drug')} of “{one.text}” found where indexed, not by name."
             for one in unlisted
@@ -278,7 +278,7 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
                 block = pubmed_syntax.any_of(text_words(meaning.long_form))
                 found = f"Only “{one.text}” as {meaning.long_form} ({meaning.share:.0%} of the papers that define it)."
                 yield Proposal("specific", f"{subject} {meaning.long_form}", f"{core} AND {block}", found)
-    if {*plan.joined} - {*plan.required}:
+    if {*plan.joined} - {*plan.required} and len(plan.query(plan.joined)) <= QUERY_LIMIT:
         yield Proposal(
             "specific", subject, plan.ranked(plan.query(plan.joined)), "Only papers that name all your terms."
         )

@@ -66,6 +66,7 @@ def is_field_tag(tag: str) -> bool:
 
 def uses_pubmed_syntax(text: str) -> bool:
     """Whether the writer meant PubMed's syntax: a known field tag, an operator between words, or a truncated word."""
+    text = _FANCY_QUOTES.sub('"', text)
     if any(map(is_field_tag, re.findall(r"\[([^\[\]]*)\]", text))) or re.search(r"\b\w{3,}\*(?!\w)", text):
         return True
     has_operator = re.search(r"[\w\")]\s+(AND|OR|NOT)\s+[\w\"(]", text) is not None

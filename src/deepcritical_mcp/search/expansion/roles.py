@@ -133,7 +133,7 @@ def is_adjective(word: str) -> bool:
     is_thing = word.endswith(endings("approach endings")) or (word.startswith("self-") and word.endswith("ing"))
     if not word.islower() or is_thing:
         return False
-    first, _, last = word.partition("-")
+    first, *_, last = word.split("-") if "-" in word else (word, "")
     if last:  # "low-dose", "hospital-acquired", but "tongue-tie"
         return is_adjective(first) or is_adjective(last) or not role_of_word(first) == role_of_word(last) == "subject"
     is_known = word_classes().get(word) == "adjective" or is_participle(word)

@@ -171,16 +171,19 @@ def _unhyphenated(text: str) -> list[str]:
 
 
 _DANGLING = re.compile(r"^(?:(?:AND|OR) )+|(?: (?:AND|OR|NOT))+[^\w()]*$")
+_TITLE = re.compile(r"^PE?[IC]COT?S? ?(?:question ?)?[:-] ?(?=\w)", re.IGNORECASE)
+_GROUPED_NOT = re.compile(r" AND \( ?NOT (\([^()]{1,1000}\)|[^()]{1,1000})\)")
+_LEADING_NOT = re.compile(r"(?:^|\() ?NOT [\w(\"]")
 
 
 def read_topic(topic: str) -> Topic:
     """Read a topic in words or in PubMed's syntax.
 
     Raises:
-        InvalidInputError: it is blank, longer than `QUERY_LIMIT` characters, has no word to search for, or is a
-            strategy for another database, which PubMed would misread.
+        InvalidInputError: it is blank, longer than `QUERY_LIMIT` characters, has no word to search for or only what to
+            leave out, or is a strategy for another database, which PubMed would misread.
     """
-    text = _DANGLING.sub("", clean_line(topic))
+    text = _GROUPED_NOT.sub(r" NOT (\1)", _DANGLING.sub("", _TITLE.sub("", clean_line(topic))))
     if not text:
         raise InvalidInputError('The topic is blank. Name what to search for, e.g. "metformin alzheimer".')
     if len(text) > QUERY_LIMIT:
@@ -188,6 +191,8 @@ def read_topic(topic: str) -> Topic:
             f"The topic has {len(text):,} characters; the limit is {QUERY_LIMIT:,}. Keep the essential terms."
         )
     pubmed_syntax.refuse_other_databases(topic)
+    if _LEADING_NOT.search(text) and not text.isupper():
+        raise InvalidInputError('NOT has to stand behind what papers are about, e.g. "asthma NOT children".')
     syntax = pubmed_syntax.repair(text) if pubmed_syntax.uses_pubmed_syntax(text) else ""
     subject = ", ".join(pubmed_syntax.subjects(text)) if syntax else subject_of(text)
     if not any(phrases(subject)):
@@ -203,10 +208,12 @@ def read_topic(topic: str) -> Topic:
     read = [read_negations(_words(part)) for _, part in labeled]
     whole = [" ".join(one.words) for one in read]
     said = [_AGED.sub(",", one) for one in whole]
-    if not any(map(str.isalnum, "".join(said))):  # "excluding children", "people over 80"
+    if not any(map(str.isalnum, "".join(said))):  # "people over 80"
+        if any(one.excluded for one in read):
+            raise InvalidInputError("The topic only says what to leave out. Name what papers must be about, too.")
         read, whole, said = [], [], [" ".join(_words(part)) for _, part in labeled]
     tokens = [
-        Token(word, label)
+        Token(word.lower() if word in ("AND", "OR", "NOT") else word, label)
         for (label, _), one in zip(labeled, said, strict=True)
         for word in [*re.findall(r'"[^"]*"|[^ ]+', one), ";"]
     ]
@@ -222,7 +229,7 @@ def read_topic(topic: str) -> Topic:
         either_way=tuple(word for one in read for word in one.either_way),
         excluded=(*(word for one in read for word in one.excluded), *excluded),
         ages=tuple(found[0] for one in whole for found in _AGED.finditer(one)),
-        quoted=frozenset(found[1].lower() for _, part in labeled for found in _QUOTED.finditer(part)),
+        quoted=frozenset(found[1].lower() for found in _QUOTED.finditer(text)),
     )
 
 
