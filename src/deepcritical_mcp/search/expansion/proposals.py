@@ -153,7 +153,8 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
     if topic.language == OTHER_SCRIPT or not plan.required:
         return
     for one in (*_without(plan), *_with_parent(plan), *_worded_otherwise(plan)):
-        yield replace(one, pubmed=plan.ranked(one.pubmed))
+        if not (one.is_spare and topic.operands):  # what the user joined is not given up
+            yield replace(one, pubmed=plan.ranked(one.pubmed))
 
 
 def _without(plan: Plan) -> Iterator[Proposal]:
