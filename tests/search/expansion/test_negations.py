@@ -42,6 +42,13 @@ from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore
         ("asthma AND (with or without steroids)", "asthma AND (steroid[tiab] OR steroids[tiab] OR all[sb])"),
         ("asthma AND (NOT (gout OR anemia))", "asthma NOT ((gout NOT"),
         ('"do not resuscitate" AND gout', '"do not resuscitate"[tiab] AND gout' ),
+        # What brackets, a colon and a comma say.
+        ("gout and not (warfarin or aspirin) and anemia", "(gout AND anemia) NOT ((warfarin NOT"),
+        ("gout AND anemia excluding (warfarin OR aspirin)", "(gout AND anemia) NOT ((warfarin NOT"),
+        ("gout (exclude: warfarin)", "gout NOT (warfarin NOT"),
+        ("febuxostat in gout, not anemia, and stroke", "NOT (anemia NOT"),
+        ("why doesn't warfarin cause gout", "warfarin AND gout"),
+        ("gout without anemia AND febuxostat", '(gout AND febuxostat) AND ("without anemia"[tiab] OR all[sb])'),
     ],
 )  # fmt: skip
 async def test_a_negation_covers_all_that_it_negates(topic: str, query: str):

@@ -45,7 +45,7 @@ def read_negations(words: Sequence[str]) -> Negations:
         if kind == "affirmed":
             place = start
             continue
-        begin = _after_lead(said, start, kind)
+        begin = start if kind == "aside" else _after_lead(said, start, kind)
         things = list(_things(words, said, begin, kind)) if kind else []
         texts = [" ".join(words[one.start : one.stop]) for one in things]
         if not things:
@@ -89,7 +89,8 @@ def _after_lead(said: Sequence[str], place: int, kind: str) -> int:
     while place < len(said) - 1 and said[place] not in _MARKS:
         word, after = said[place : place + 2]
         is_passive = after in word_list("links") and word.endswith(("ed", "en", "ing", "due", "ible"))
-        is_skipped = is_filler(word) and kind != "absent"  # "excluding patients with"
+        is_paper = role_of_word(word) == "kind" and after in (*_AMONG, "of", "on", "with")
+        is_skipped = (is_filler(word) or is_paper) and kind != "absent"  # "excluding patients with", "studies in"
         if word not in QUERY_FUNCTION_WORDS and (after == "of" or is_passive):
             place += 2
         elif word in QUERY_FUNCTION_WORDS or is_skipped or (is_gerund(word) and _is_content(after)):
@@ -109,6 +110,8 @@ def _things(words: Sequence[str], said: Sequence[str], begin: int, kind: str) ->
             yield from waiting
             waiting = []
         following = said[stop : stop + 2]
+        if following == [",", "and"] and not joint:  # "in asthma, not COPD, and exacerbations"
+            break
         begin = stop + (following[:1] == [","] and following[-1] in joints)
         joint = said[begin] if begin < len(said) else ""
         if joint not in (*joints, ","):

@@ -104,16 +104,19 @@ def _asked_for(
     for terms in topic.operands:
         asked: list[Part] = []
         for term in terms:
-            said = [one for one in parts if one.label == str(place)]
+            own = [one for one in parts if one.label == str(place)]
+            said = [one for one in own if one not in optional] or own
+            ranking += [one for one in own if one not in said]
+            left = " ".join(one.text for one in topic.tokens if one.label == str(place) and one.text not in (",", ";"))
             if place < last and str(place) not in labels:  # "not children", which is left out
                 place += 1
                 continue
             named = [one for one in said if one.role not in ONLY_RANKING and (one.role != "modifier" or _is_rare(one))]
             if not any(one.evidence >= NAMED or one.role == "person" for one in named):
-                is_whole = stems(term) <= stems(" ".join(one.text for one in said))
+                is_whole = stems(left or term) <= stems(" ".join(one.text for one in said))
                 named = said if is_whole else []  # "breast reduction" as a phrase, not only "breast"
             every = tuple(named)
-            whole = Part(term, "subject" if every else "kind", is_looked_up=is_looked_up, every=every)
+            whole = Part(left or term, "subject" if every else "kind", is_looked_up=is_looked_up, every=every)
             asked.append(every[0] if len(every) == 1 else whole)
             ranking += [one for one in said if one not in every]
             place += 1

@@ -172,7 +172,25 @@ def _unhyphenated(text: str) -> list[str]:
 
 _DANGLING = re.compile(r"^(?:(?:AND|OR) )+|(?: (?:AND|OR|NOT))+[^\w()]*$")
 _TITLE = re.compile(r"^PE?[IC]COT?S? ?(?:question ?)?[:-] ?(?=\w)", re.IGNORECASE)
-_GROUPED_NOT = re.compile(r" AND \( ?NOT (\([^()]{1,1000}\)|[^()]{1,1000})\)")
+_GROUPED_NOT = re.compile(r" AND \( ?NOT (\([^()]{1,1000}\)|(?:(?! NOT )[^()]){1,1000})\)")
+# What says in other ways that something is left out: pattern, replacement; in joined terms, and in words.
+_JOINED_EXCLUSIONS = (
+    (re.compile(r" AND [-!](?=\w)|,? (?:but |and )?(?:not|excluding|except)(?= ?\()|, (?:but )?not(?= \w)"), " NOT"),
+    (re.compile(r"(?<= NOT), | NOT:"), " NOT "),
+)
+_EXCLUSIONS = (
+    (re.compile(r"\b(no|not|without|except|exclud(?:e|ing)):? ?\(:? ?([^()]{1,200})\)", re.IGNORECASE), r"\1 \2 ;"),
+    (re.compile(r"\b(not|except|exclud(?:e|ing)): ", re.IGNORECASE), r"\1 "),
+    (re.compile(r"(?<=\w) [-!](?=[A-Za-z]{3,40}(?: |$))"), ", excluding "),
+    (re.compile(r"\bw/(?:o|out)\b", re.IGNORECASE), "without"),
+    # "Why doesn't metformin cause hypoglycemia?"
+    (
+        re.compile(
+            r"^((?:why|how come) )?(?:are|can|could|did|do|does|is|should|was|were|will|would)n['’]t ", re.IGNORECASE
+        ),
+        r"\1",
+    ),
+)
 _LEADING_NOT = re.compile(r"(?:^|\() ?NOT [\w(\"]")
 
 
@@ -183,7 +201,11 @@ def read_topic(topic: str) -> Topic:
         InvalidInputError: it is blank, longer than `QUERY_LIMIT` characters, has no word to search for or only what to
             leave out, or is a strategy for another database, which PubMed would misread.
     """
-    text = _GROUPED_NOT.sub(r" NOT (\1)", _DANGLING.sub("", _TITLE.sub("", clean_line(topic))))
+    text = _DANGLING.sub("", _TITLE.sub("", clean_line(topic)))
+    is_joined = pubmed_syntax.uses_pubmed_syntax(text)
+    for said, plain in _JOINED_EXCLUSIONS if is_joined else _EXCLUSIONS:
+        text = said.sub(plain, text)
+    text = _GROUPED_NOT.sub(r" NOT (\1)", text)
     if not text:
         raise InvalidInputError('The topic is blank. Name what to search for, e.g. "metformin alzheimer".')
     if len(text) > QUERY_LIMIT:
