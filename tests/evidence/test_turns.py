@@ -147,13 +147,13 @@ async def test_a_turn_that_lasts_is_renewed(chroma_server: ChromaServer, monkeyp
 async def test_who_was_stopped_during_its_turn_overwrites_nothing(
     chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chroma_rows, "ABANDONED_SECONDS", 0.5)
-    monkeypatch.setattr(chroma_rows, "RENEWED_AFTER", 0.2)
+    monkeypatch.setattr(chroma_rows, "ABANDONED_SECONDS", 2.0)
+    monkeypatch.setattr(chroma_rows, "RENEWED_AFTER", 0.5)
     write, is_first = Space.write, [True]
 
     def stopped(self: Space, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:
         if is_first.pop() if is_first else False:
-            time.sleep(1.5)
+            time.sleep(5.0)  # the other one needs less than an abandoned turn, on a busy machine too
         write(self, items, vectors)
 
     async with processes(chroma_server.url) as stores:
