@@ -114,7 +114,7 @@ async def test_each_term_that_is_joined_by_operators_gets_all_its_names_and_thre
     assert all(finds(direct.pubmed_query, f"anemia gout {other}") for other in ("febuxostat", "staphylococcus aureus"))
     assert not finds(direct.pubmed_query, "anemia febuxostat nonagenarians mortality")
     assert not finds(direct.pubmed_query, "anemia gout febuxostat migraine")
-    assert "“nonagenarians”, “mortality”: only to rank by" in direct.rationale
+    assert "“nonagenarians”, “mortality”, “chronic”: only to rank by" in direct.rationale
     assert not finds(specific.pubmed_query, "anemia gout febuxostat mortality")
     assert finds(specific.pubmed_query, "anemia gout febuxostat mortality nonagenarians")
     assert all(" NOT (migraine" in one.pubmed_query for one in found.queries)

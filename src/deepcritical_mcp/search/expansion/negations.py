@@ -55,7 +55,9 @@ def read_negations(words: Sequence[str]) -> Negations:
             found.either_way.extend(texts if kind == "either way" else [" ".join((*said[place:start], *texts[:1]))])
         elif _is_left_out(kind, said[place:start], said[start:begin], words[begin]):
             found.words.append(",")
-            found.excluded.extend(one for one in texts if not all(map(is_adjective, one.split())))
+            for one in texts:  # of "not neonatal", as a phrase
+                is_described = all(map(is_adjective, one.split()))
+                found.either_way.append(f"not {one}") if is_described else found.excluded.append(one)
         else:
             first = place if kind == "absent" else start - 1  # "but not treated with"
             negated = "without" if said[place] == "neither" else " ".join(said[first:begin])

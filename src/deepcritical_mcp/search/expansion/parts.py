@@ -32,7 +32,7 @@ class Part:
     Attributes:
         role: what it is to a search.
         before: what separates it from the part before it: a word in small letters, "," or "" for nothing.
-        label: the letter of the part of a PICO question that it is in, or "".
+        label: the letter of the part of a PICO question or the number of the joined term that it is in, or "".
         either: the parts of which one is enough ("aspirin or warfarin").
         every: the parts all of which must be there: of one term of the user, or "robotic prostatectomy".
         is_compared: whether it is what something else is compared with.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, count
 from types import MappingProxyType
 
 from deepcritical_mcp.models import QUERY_LIMIT
@@ -20,6 +21,13 @@ from deepcritical_mcp.search.expansion.word_lists import word_list
 
 ONLY_RANKING = ("measure", "comparator", "kind", "head")
 _OF_WHOM = word_list("of whom")
+_MOST = 3
+"""Joined terms that the direct query requires; the others only rank."""
+_MAX_RANKING = 10
+_MOST_EXCLUDED = 5
+"""Exclusions up to which each keeps the papers that only say that it is absent."""
+_CLINICAL = ("C", "F03")
+_ANIMALS = "animals[mh] NOT humans[mh]"
 
 
 def grouped_parts(parts: Sequence[Part]) -> list[Part]:
@@ -56,7 +64,7 @@ def _goes_on(run: Sequence[Part], other: Part) -> bool:
 
 def _either_of(run: Sequence[Part]) -> Part:
     every = [one for part in run for one in part.either or (part,)]
-    text = " or ".join(one.text for one in every)
+    text = " or ".join(one.said for one in every)
     return replace(run[0], text=text, either=tuple(replace(one, before="") for one in every), concept=None)
 
 
@@ -91,39 +99,39 @@ def select(parts: Sequence[Part]) -> Selection:
     return Selection(required, tuple(one for one in parts if one not in required), surplus)
 
 
-def _asked_for(
+def _joined_parts(
     topic: Topic, parts: Sequence[Part], optional: Sequence[Part], *, is_looked_up: bool
-) -> tuple[Selection, list[Part]]:
-    """What the user joined by AND and OR: the parts of each term, with those that papers have to name; of the terms,
-    the three that papers are surest to name, or two if no more are sure; and all terms. What is `optional` only ranks.
-    """
-    required: list[Part] = []
+) -> tuple[list[Part], list[Part]]:
+    """What the user joined by AND, each with what OR joins as one part, and parts of these terms that only rank: those
+    that are `optional`, and what tells no papers apart."""
+    joined: list[Part] = []
     ranking: list[Part] = []
-    labels = {one.label for one in topic.tokens if one.text not in (",", ";")}
-    place, last = 0, max((int(one.label) for one in topic.tokens), default=-1) + 1
+    words: defaultdict[str, list[str]] = defaultdict(list)
+    for token in topic.tokens:
+        words[token.label] += [token.text] if token.text not in (",", ";") else []
+    labels = map(str, count())
     for terms in topic.operands:
         asked: list[Part] = []
-        for term in terms:
-            own = [one for one in parts if one.label == str(place)]
+        for term, label in zip(terms, labels, strict=False):
+            if label in words and not words[label]:
+                continue  # "not children", which is left out
+            left = " ".join(words[label]) or term
+            own = [one for one in parts if one.label == label]
             said = [one for one in own if one not in optional] or own
-            ranking += [one for one in own if one not in said]
-            left = " ".join(one.text for one in topic.tokens if one.label == str(place) and one.text not in (",", ";"))
-            if place < last and str(place) not in labels:  # "not children", which is left out
-                place += 1
-                continue
             named = [one for one in said if one.role not in ONLY_RANKING and (one.role != "modifier" or _is_rare(one))]
             if not any(one.evidence >= NAMED or one.role == "person" for one in named):
-                is_whole = stems(left or term) <= stems(" ".join(one.text for one in said))
+                is_whole = stems(left) <= stems(" ".join(one.text for one in said))
                 named = said if is_whole else []  # "breast reduction" as a phrase, not only "breast"
-            every = tuple(named)
-            whole = Part(left or term, "subject" if every else "kind", is_looked_up=is_looked_up, every=every)
-            asked.append(every[0] if len(every) == 1 else whole)
-            ranking += [one for one in said if one not in every]
-            place += 1
-        text = " or ".join(one.said for one in asked)
-        either = [replace(asked[0], text=text, either=tuple(asked), concept=None)] if asked[1:] else asked
-        required += either
-    firm = [one for one in required if not {*one.inner} <= {*optional}]
+            whole = Part(left, "subject" if named else "kind", is_looked_up=is_looked_up, every=tuple(named))
+            asked.append(named[0] if len(named) == 1 else whole)
+            ranking += [one for one in own if one not in named]
+        joined += [_either_of(asked)] if asked[1:] else asked
+    return joined, ranking
+
+
+def _surest(joined: Sequence[Part], optional: Sequence[Part]) -> Selection:
+    """The three of these that papers are surest to name, or two if no more are sure."""
+    firm = [one for one in joined if not {*one.inner} <= {*optional}]
     sure = [one for one in firm if one.evidence >= NAMED]
     # What stands before a sure one is meant, too: "CPAP AND adherence AND sleep apnea".
     before = firm[: firm.index(sure[-1])] if sure else []
@@ -133,8 +141,8 @@ def _asked_for(
         rest.sort(key=lambda one: (one.role == "person", one not in before, -one.evidence))
         others = rest[: 2 - len(sure)]
     sure = [*sorted(sure, key=lambda one: -one.evidence)[:_MOST], *others]
-    kept = tuple(one for one in required if one in sure) or tuple(required)
-    return Selection(kept, (*ranking, *(one for one in required if one not in kept))), required
+    required = tuple(one for one in joined if one in sure) or tuple(joined)
+    return Selection(required, tuple(one for one in joined if one not in required))
 
 
 def _worth(pair: tuple[Part, Part]) -> float:
@@ -161,14 +169,6 @@ def _is_named(part: Part) -> bool:
     """Whether papers may be held to a part alone: a subject, persons or an outcome by a name, no frequent word."""
     is_thing = part.role in ("subject", "group", "aspect") and part.evidence > NONE
     return is_thing and (part.is_known or not is_common([singular(part.text.lower())]))
-
-
-_MAX_RANKING = 10
-_MOST_EXCLUDED = 5
-_MOST = 3
-"""Terms of a query that every paper must name; what is said beside them only ranks."""
-_CLINICAL = ("C", "F03")
-_ANIMALS = "animals[mh] NOT humans[mh]"
 
 
 def _mentioned(text: str) -> str:
@@ -216,11 +216,11 @@ class Plan:
         optional = negations if len(negations) < len(self.parts) else []
         self.joined: list[Part] = []
         if topic.operands:
-            chosen, self.joined = _asked_for(topic, self.parts, optional, is_looked_up=is_looked_up)
+            self.joined, light = _joined_parts(topic, self.parts, optional, is_looked_up=is_looked_up)
+            chosen = _surest(self.joined, optional)
         else:
-            chosen = select([one for one in self.parts if one not in optional])
-            chosen = replace(chosen, ranking=(*chosen.ranking, *optional))
-        self.required, self.ranking, self.surplus = chosen.required, chosen.ranking, chosen.surplus
+            light, chosen = list(optional), select([one for one in self.parts if one not in optional])
+        self.required, self.ranking, self.surplus = chosen.required, (*chosen.ranking, *light), chosen.surplus
         self.blocks = {one: one.block() for one in (*self.required, *self.joined)}
         self.shortened: list[Part] = []
         for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):

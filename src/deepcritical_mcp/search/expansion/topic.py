@@ -30,7 +30,7 @@ _REQUEST = re.compile(
     re.IGNORECASE,
 )
 _PICO_LABEL = re.compile(
-    r"(?<!\w)(PICO[TS]?|[PICOTS]|[Pp]opulation|[Pp]atients?|[Pp]roblem|[Ii]ntervention|[Ee]xposure|[Cc]ompar(?:ison|ator)|"
+    r"(?<!\w)([PICOTS]|[Pp]opulation|[Pp]atients?|[Pp]roblem|[Ii]ntervention|[Ee]xposure|[Cc]ompar(?:ison|ator)|"
     r"[Cc]ontrol|[Oo]utcomes?)(?: ?[:=] ?| [-–] )"
 )
 
@@ -78,7 +78,8 @@ _MARKS = {**dict.fromkeys(",)]", ","), **dict.fromkeys(";:.?!", ";")}
 @dataclass(frozen=True)
 class Token:
     """A word, a comma, ";" for a stronger mark, or a negation with what it negates, as one phrase in quotes; and the
-    letter of the part of a PICO question that it is in, `ASIDE` in parentheses and in a second question, or ""."""
+    letter of the part of a PICO question or the number of the joined term that it is in, `ASIDE` in parentheses and in
+    a second question, or ""."""
 
     text: str
     label: str = ""
@@ -202,9 +203,10 @@ def read_topic(topic: str) -> Topic:
             leave out, or is a strategy for another database, which PubMed would misread.
     """
     text = _DANGLING.sub("", _TITLE.sub("", clean_line(topic)))
-    is_joined = pubmed_syntax.uses_pubmed_syntax(text)
-    for said, plain in _JOINED_EXCLUSIONS if is_joined else _EXCLUSIONS:
-        text = said.sub(plain, text)
+    is_syntax = pubmed_syntax.uses_pubmed_syntax(text)
+    if not is_syntax or {*'["“”'}.isdisjoint(text):  # nothing within a field or a phrase
+        for cue, plain in _JOINED_EXCLUSIONS if is_syntax else _EXCLUSIONS:
+            text = cue.sub(plain, text)
     text = _GROUPED_NOT.sub(r" NOT (\1)", text)
     if not text:
         raise InvalidInputError('The topic is blank. Name what to search for, e.g. "metformin alzheimer".')
@@ -215,7 +217,7 @@ def read_topic(topic: str) -> Topic:
     pubmed_syntax.refuse_other_databases(topic)
     if _LEADING_NOT.search(text) and not text.isupper():
         raise InvalidInputError('NOT has to stand behind what papers are about, e.g. "asthma NOT children".')
-    syntax = pubmed_syntax.repair(text) if pubmed_syntax.uses_pubmed_syntax(text) else ""
+    syntax = pubmed_syntax.repair(text) if is_syntax else ""
     subject = ", ".join(pubmed_syntax.subjects(text)) if syntax else subject_of(text)
     if not any(phrases(subject)):
         raise InvalidInputError("The topic has no word to search for. Name the disease, drug, gene or method.")
