@@ -120,7 +120,7 @@ def direct_query(plan: Plan) -> ExpandedQuery:
         *(f"“{one.said}” as a phrase." for one in plan.required if one.is_negation),
         f"{_listed(ranking)}: only to rank by, no paper has to say so." if ranking and plan.rank_terms else "",
         f"{_listed(topic.ages)}: see the filters." if topic.ages else "",
-        f"Without papers on {_listed(topic.excluded)}, unless they say that it is absent." if topic.excluded else "",
+        f"Left out: {_listed(topic.excluded)}, as NOT in the query says." if topic.excluded else "",
         *(
             f"{counted(one.unlisted, 'more drug')} of “{one.text}” found where indexed, not by name."
             for one in unlisted
