@@ -81,9 +81,9 @@ async def expand_queries(
     ] = (),
     session_id: OtherSession = "",
 ) -> Expansion:
-    """Suggest queries and search terms for what papers must name (gout AND (colchicine OR NSAIDs)), a topic or
-    PICO question: direct, broader, narrower; synonyms, MeSH headings, hits, what `seeds` share. To write
-    or improve a search strategy."""
+    """Suggest queries for what papers must name, each with other words papers use: gout AND (adherence OR compliance),
+    or for a question: direct, broader, narrower; synonyms, MeSH headings, hits, what `seeds` share. To write a search
+    strategy."""
     session, unused = None, ()
     try:
         session = await session_for(ctx, session_id, about=topic)
@@ -108,7 +108,8 @@ async def expand_queries(
     )
     if not uses_pubmed_syntax(topic):
         step += (
-            " If the direct query requires something else than it should, call again with what must be there: A AND B."
+            " If the direct query requires something else than it should, call again with what papers must name: A AND "
+            "(B OR another word for B)."
         )
     if any("translate it" in one for one in expansion.warnings):
         step = "Translate the topic into English and call expand_queries again."

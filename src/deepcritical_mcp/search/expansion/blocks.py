@@ -10,7 +10,7 @@ from deepcritical_mcp.models import Concept
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import Abbreviation
 from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, natural_order, singular, stems
-from deepcritical_mcp.search.expansion.roles import is_common, is_never_noun
+from deepcritical_mcp.search.expansion.roles import is_adjective, is_common, is_never_noun
 from deepcritical_mcp.search.expansion.word_lists import endings
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, other_spelling
@@ -163,7 +163,7 @@ def numbers(name: str, *, is_substance: bool = False) -> list[str]:
     many = lower if one != lower else plural(lower)
     if is_substance and one == lower:  # "metformin" has no plural, "statins" has a singular
         return [name]
-    if (lower.endswith(_NO_PLURAL) or is_never_noun(lower) or lower in endings("only look plural")) and one == lower:
+    if (lower.endswith(_NO_PLURAL) or is_never_noun(lower) or is_adjective(lower) or lower in endings("only look plural")) and one == lower:
         return [name]
     if many == f"{one}s" and (before or one.endswith(_INFLECTED)) and not (is_substance and not before):
         return [" ".join([*before, f"{one}*"])]
@@ -276,16 +276,16 @@ def has_name(record: MeshDescriptor, text: str) -> bool:
     return any(stems(name) == stems(text) for name in (record.name, *record.entry_terms))
 
 
-def words_block(text: str) -> str:
-    """Words that MeSH does not have: of several, those that are not frequent in English, since papers word the others
-    otherwise ("nurse-led clinics"); all near each other if no word is rare; what belongs to the name of a gene
-    wherever it stands."""
-    words = text.split()
+def words_block(text: str, *, is_whole: bool = False) -> str:
+    """Words that MeSH does not have: of several, if not the whole, those that are not frequent in English, since papers
+    word the others otherwise ("nurse-led clinics"); all near each other if no word is rare; what belongs to the name of
+    a gene wherever it stands."""
+    words = [word for word in text.split() if word not in PUBMED_STOP_WORDS]
     if all(map(is_never_noun, words)):  # "agitated", "feline hypertrophic"
         return pubmed_syntax.all_of(
             pubmed_syntax.any_of(f"{_ENDING.sub('', one)}*[tiab]" for one in spellings(word)) for word in words
         )
-    telling = telling_words(text)
+    telling = words if is_whole else telling_words(" ".join(words))
     if len(telling) == 1:
         if re.fullmatch("[A-Z]{3,}s?", telling[0]):  # "DOACs"
             return pubmed_syntax.any_of(f"{telling[0].rstrip('s')}{end}[tiab]" for end in ("", "s"))

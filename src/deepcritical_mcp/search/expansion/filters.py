@@ -13,7 +13,7 @@ from deepcritical_mcp.models import SearchFilter
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.phrases import is_drug
-from deepcritical_mcp.search.expansion.roles import NAMED
+from deepcritical_mcp.search.expansion.roles import NAMED, role_of_word
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic
 from deepcritical_mcp.search.expansion.word_lists import endings, word_groups, word_list, word_table
 from deepcritical_mcp.sources.pubmed.request import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup
@@ -45,6 +45,8 @@ def _of_questions() -> Sequence[tuple[str, str, str]]:
 
 # Questions whose filters find studies of patients.
 _OF_PATIENTS = ("treatment", "harm", "course", "prediction", "diagnosis", "guidelines")
+# Those that a term of a topic may name.
+_NAMED = ("views", "costs", "guidelines", "prevalence", "diagnosis", "safety", "course")
 # Not of those who care for them: "paediatric intensive care nurses", "parents of children".
 _AGE_WORDS: dict[AgeGroup, re.Pattern[str]] = {
     cast(AgeGroup, age): re.compile(
@@ -82,6 +84,16 @@ def question_of(topic: Topic, required: Sequence[Part]) -> str:
     ill = [one for one in every if any(record.is_of(("C", "F")) for record in one.records)]
     others = [one for one in every if one.role == "subject" and one.evidence >= NAMED and one not in (*offered, *ill)]
     return "treatment" if offered and ill and not others else ""
+
+
+def filter_named(term: str) -> str:
+    """The condition of the filter that a term names, in its broad form ("cost-effectiveness", "qualitative"), or ""."""
+    every = {**STUDY_FILTERS, **_own_filters(year=0, language="")}
+    for asks, pattern in _asked().items():
+        others = pattern.sub(" ", term).split()
+        if asks in _NAMED and pattern.search(term) and all(role_of_word(one) in ("head", "person") for one in others):
+            return [every[key].pubmed for question, key, _ in _of_questions() if question == asks][-1]
+    return ""
 
 
 def _is_tried(part: Part) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, is_action, text_words, words_block
@@ -37,6 +37,7 @@ class Part:
         every: the parts all of which must be there: of one term of the user, or "robotic prostatectomy".
         is_compared: whether it is what something else is compared with.
         is_looked_up: whether MeSH was asked for it.
+        filter: the search filter that it names ("cost-effectiveness"), or "".
     """
 
     text: str
@@ -48,6 +49,7 @@ class Part:
     is_compared: bool = False
     is_looked_up: bool = False
     every: tuple[Part, ...] = ()
+    filter: str = ""
 
     @property
     def is_negation(self) -> bool:
@@ -101,6 +103,8 @@ class Part:
     def evidence(self) -> float:
         """How sure it is that papers on the topic name it: what it is, and where it stands. What is compared or in
         parentheses is named by fewer, and so is an outcome, unless it is a disease."""
+        if self.filter:
+            return NAMED
         if self.inner != (self,):
             return max(one.evidence for one in self.inner)
         found = evidence_of(self.role, self.text, self.concept.record if self.concept else None)
@@ -113,6 +117,9 @@ class Part:
     def block(self, *, short: bool = False) -> str:
         """The part for PubMed, by all its names or in its short form; words that MeSH was not asked for go through
         PubMed's own mapping."""
+        if self.filter:
+            own = replace(self, filter="").block(short=short)
+            return pubmed_syntax.any_of([pubmed_syntax.grouped(own), pubmed_syntax.grouped(self.filter)])
         if self.either:
             return pubmed_syntax.any_of(pubmed_syntax.grouped(one.block(short=short)) for one in self.either)
         if self.every:
@@ -132,7 +139,7 @@ class Part:
         if not self.is_looked_up:
             is_lost = self.text.split()[0].lower() in PUBMED_STOP_WORDS
             return pubmed_syntax.phrase(self.text, "tiab") if is_lost else self.text
-        return words_block(self.text.removesuffix("-based"))
+        return words_block(self.text.removesuffix("-based"), is_whole=self.role == "phrase")
 
     @property
     def rank_words(self) -> list[str]:

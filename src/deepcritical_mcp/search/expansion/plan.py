@@ -11,17 +11,17 @@ from types import MappingProxyType
 from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, telling_words, text_words
-from deepcritical_mcp.search.expansion.filters import age_left_out, question_of
+from deepcritical_mcp.search.expansion.filters import age_left_out, filter_named, question_of
 from deepcritical_mcp.search.expansion.nouns import parts_of
 from deepcritical_mcp.search.expansion.parts import JOINING, Part
-from deepcritical_mcp.search.expansion.phrases import singular, stems
+from deepcritical_mcp.search.expansion.phrases import singular
 from deepcritical_mcp.search.expansion.roles import NAMED, NONE, SURE, WEAK, is_common
 from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
 
 ONLY_RANKING = ("measure", "comparator", "kind", "head")
 _OF_WHOM = word_list("of whom")
-_MOST = 3
+_MOST = 4
 """Joined terms that the direct query requires; the others only rank."""
 _MAX_RANKING = 10
 _MOST_EXCLUDED = 5
@@ -119,28 +119,29 @@ def _joined_parts(
             own = [one for one in parts if one.label == label]
             said = [one for one in own if one not in optional] or own
             named = [one for one in said if one.role not in ONLY_RANKING and (one.role != "modifier" or _is_rare(one))]
-            if not any(one.evidence >= NAMED or one.role == "person" for one in named):
-                is_whole = stems(left) <= stems(" ".join(one.text for one in said))
-                named = said if is_whole else []  # "breast reduction" as a phrase, not only "breast"
+            if not any(one.evidence >= NAMED for one in named) and [one.said for one in named] != [left]:
+                named = []  # "breast reduction" as a phrase, not only "breast"
             whole = Part(left, "subject" if named else "kind", is_looked_up=is_looked_up, every=tuple(named))
             asked.append(named[0] if len(named) == 1 else whole)
-            ranking += [one for one in own if one not in named]
+            ranking += [one for one in own if one not in named] if named else []
+        if asked[1:]:  # of several words of the user, each as it is
+            asked = [replace(one, role="phrase") if one.role == "kind" else one for one in asked]
+        elif asked:
+            asked = [replace(asked[0], filter=filter_named(asked[0].text))]
         joined += [_either_of(asked)] if asked[1:] else asked
     return joined, ranking
 
 
 def _surest(joined: Sequence[Part], optional: Sequence[Part]) -> Selection:
-    """The three of these that papers are surest to name, or two if no more are sure."""
-    firm = [one for one in joined if not {*one.inner} <= {*optional}]
-    sure = [one for one in firm if one.evidence >= NAMED]
-    # What stands before a sure one is meant, too: "CPAP AND adherence AND sleep apnea".
-    before = firm[: firm.index(sure[-1])] if sure else []
-    others = [one for one in before if one not in sure and one.role == "aspect"][: max(0, _MOST - len(sure))]
-    if len(sure) + len(others) < 2:
-        rest = [one for one in firm if one not in sure]
-        rest.sort(key=lambda one: (one.role == "person", one not in before, -one.evidence))
-        others = rest[: 2 - len(sure)]
-    sure = [*sorted(sure, key=lambda one: -one.evidence)[:_MOST], *others]
+    """Those of these that papers name: what is first, what has a name, and what the user gives in several words; no
+    persons, places or outcomes in one word alone."""
+    firm = [one for one in joined if not {*one.inner} & {*optional}]
+    subjects = [one for one in firm if one is firm[0] or (one.role == "subject" and one.is_known)]
+    sure = [one for one in firm if one.evidence >= NAMED or one.either or one in subjects]
+    if len(sure) < 2:
+        rest = sorted((one for one in firm if one not in sure), key=lambda one: (one.role == "person", -one.evidence))
+        sure += rest[: 2 - len(sure)]
+    sure = sorted(sure, key=lambda one: -one.evidence)[:_MOST]
     required = tuple(one for one in joined if one in sure) or tuple(joined)
     return Selection(required, tuple(one for one in joined if one not in required))
 

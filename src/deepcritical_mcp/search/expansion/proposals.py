@@ -176,7 +176,8 @@ def _without(plan: Plan) -> Iterator[Proposal]:
             is_class = one.kind in ("disease", "D") and any(other.is_class for other in left)
             wide = plan.query([other for other in rest if other in plan.required])
             wide = plan.with_one_of(wide) if len(plan.one_of) == 1 else wide
-            is_spare = not (is_class or (len(left) > 1 and (one.is_negation or _is_option(one, conditions))))
+            is_option = one.evidence < NAMED or bool(one.filter) if plan.joined else _is_option(one, conditions)
+            is_spare = not (is_class or (len(left) > 1 and (one.is_negation or is_option)))
             yield Proposal("broader", _words(rest), wide, found, is_spare=is_spare, is_loose=is_class)
 
 
@@ -198,14 +199,15 @@ def _is_option(part: Part, conditions: Sequence[Part]) -> bool:
 
 def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     """The same subjects by their words near each other, and as PubMed reads them by itself."""
-    looser = {one: terms for one in plan.subjects if (terms := _looser(one))}
+    looser = {one: terms for one in plan.subjects if (terms := _looser(one, is_joined=bool(plan.joined)))}
     blocks = {
         one: pubmed_syntax.any_of([pubmed_syntax.grouped(plan.blocks[one]), *terms]) for one, terms in looser.items()
     }
     if blocks:
         wide = plan.with_one_of(plan.query(plan.required, blocks))
         is_near = any("tiab:~" in term for terms in looser.values() for term in terms)
-        found = f"Also your words {'near each other, and ' if is_near else ''}in all fields."
+        ways = [*(["near each other"] if is_near else []), *([] if plan.joined else ["in all fields"])]
+        found = f"Also your words {' and '.join(ways)}."
         yield Proposal("broader", f"{_words(plan.required)}, in other words", wide, found)
 
 
@@ -237,13 +239,13 @@ def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
     return is_fitting and not is_head and stems(parent.name) <= stems(" ".join((concept.text, *concept.names)))
 
 
-def _looser(part: Part) -> list[str]:
-    """The words of a part near each other, and as PubMed reads them by itself."""
+def _looser(part: Part, *, is_joined: bool) -> list[str]:
+    """The words of a part near each other, and as PubMed reads them by itself if the user has not joined them."""
     looked_up = [one for one in part.either or (part,) if one.is_looked_up]
     named = [[word for word in one.text.split() if word not in PUBMED_STOP_WORDS] for one in looked_up if one.records]
     return [
         *(pubmed_syntax.phrase(" ".join(words), f"tiab:~{NEAR}") for words in named if 2 <= len(words) <= 4),
-        *(pubmed_syntax.grouped(one.text) for one in looked_up),
+        *(pubmed_syntax.grouped(one.text) for one in looked_up if not is_joined),
     ]
 
 

@@ -26,7 +26,7 @@ QueryRole = str
 """subject: what a paper may have to be about. animal (dogs): always required. group (nurses), place (Kenya), general
 (surgery), person (by age and sex), setting, aspect (an outcome): required if few others are. The others only rank: head
 ("therapy", which makes one thing of the words before it), kind (answered by a filter), modifier ("acute"), measure (a
-dose, a time), comparator (placebo). filler: left out."""
+dose, a time), comparator (placebo), phrase (one of several words of the user). filler: left out."""
 
 SURE, NAMED, WEAK, NONE = 3.0, 2.0, 1.0, 0.0
 """The evidence that papers on a topic name something; without any, it only ranks."""
