@@ -163,7 +163,12 @@ def numbers(name: str, *, is_substance: bool = False) -> list[str]:
     many = lower if one != lower else plural(lower)
     if is_substance and one == lower:  # "metformin" has no plural, "statins" has a singular
         return [name]
-    if (lower.endswith(_NO_PLURAL) or is_never_noun(lower) or is_adjective(lower) or lower in endings("only look plural")) and one == lower:
+    if (
+        lower.endswith(_NO_PLURAL)
+        or is_never_noun(lower)
+        or is_adjective(lower)
+        or lower in endings("only look plural")
+    ) and one == lower:
         return [name]
     if many == f"{one}s" and (before or one.endswith(_INFLECTED)) and not (is_substance and not before):
         return [" ".join([*before, f"{one}*"])]

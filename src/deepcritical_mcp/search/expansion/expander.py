@@ -98,8 +98,6 @@ _NEARLY = 1.1
 """So many times as much as the direct query finds one that is nearly the same."""
 _LOOSE = 8
 """So many times as much as the direct query a class of drugs alone may find."""
-_FLOOD = 2000
-"""More papers than anybody screens: above it, the direct query requires one more of the things that were said."""
 _TOO_MANY = 10_000
 """Papers that the direct query finds, above which nothing broader is proposed."""
 _MAX_COUNTED = 12
@@ -214,9 +212,9 @@ class QueryExpander:
                 await self._count([plan.direct], hits, as_read=True)
                 read = hits.get(plan.direct, read)
                 unknown = frozenset(one.casefold() for one in read.unknown_phrases)
-                if unknown or read.count > _FLOOD:
+                if unknown:
                     said = plan.asked, plan.topic, plan.concepts
-                    plan = Plan(*said, is_looked_up=True, unindexed=unknown, is_flood=read.count > _FLOOD)
+                    plan = Plan(*said, is_looked_up=True, unindexed=unknown)
                     await self._count([plan.direct], hits, as_read=True)
                     read = hits.get(plan.direct, read)
         direct = direct_query(plan)
@@ -324,7 +322,7 @@ def _with_gain(draft: Proposal, least: int, hits: dict[str, Hits]) -> ExpandedQu
 
 def _asked_back(plan: Plan) -> str:
     """What no rule decides: which of many subjects must be there."""
-    demanded = [one for one in plan.demanded if not one.is_negation]
+    demanded = [one for one in plan.required if not one.is_negation]
     if not (others := [one for one in plan.surplus if one not in demanded]):
         return ""
     listed = ", ".join(f"“{one.text}”" for one in [*demanded, *others])

@@ -46,7 +46,7 @@ def _of_questions() -> Sequence[tuple[str, str, str]]:
 # Questions whose filters find studies of patients.
 _OF_PATIENTS = ("treatment", "harm", "course", "prediction", "diagnosis", "guidelines")
 # Those that a term of a topic may name.
-_NAMED = ("views", "costs", "guidelines", "prevalence", "diagnosis", "safety", "course")
+_NAMED = ("views", "costs", "guidelines", "prevalence", "diagnosis", "safety")
 # Not of those who care for them: "paediatric intensive care nurses", "parents of children".
 _AGE_WORDS: dict[AgeGroup, re.Pattern[str]] = {
     cast(AgeGroup, age): re.compile(
@@ -82,12 +82,16 @@ def question_of(topic: Topic, required: Sequence[Part]) -> str:
     every = [one for part in required for one in part.either or (part,) if not one.is_negation]
     offered = [one for one in every if _is_tried(one) and one.before not in ("after", "during", "following")]
     ill = [one for one in every if any(record.is_of(("C", "F")) for record in one.records)]
-    others = [one for one in every if one.role == "subject" and one.evidence >= NAMED and one not in (*offered, *ill)]
+    sure = [one for one in every if one.role == "phrase" or (one.role == "subject" and one.evidence >= NAMED)]
+    others = [one for one in sure if one not in (*offered, *ill)]
     return "treatment" if offered and ill and not others else ""
 
 
 def filter_named(term: str) -> str:
-    """The condition of the filter that a term names, in its broad form ("cost-effectiveness", "qualitative"), or ""."""
+    """The condition of the filter that a term names ("cost-effectiveness", "older adults"), or ""."""
+    for group, words in _AGE_WORDS.items():
+        if words.fullmatch(term):
+            return AGE_GROUPS[group].pubmed
     every = {**STUDY_FILTERS, **_own_filters(year=0, language="")}
     for asks, pattern in _asked().items():
         others = pattern.sub(" ", term).split()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, is_action, text_words, words_block
+from deepcritical_mcp.search.expansion.phrases import singular
 from deepcritical_mcp.search.expansion.roles import (
     NAMED,
     NONE,
@@ -14,6 +15,7 @@ from deepcritical_mcp.search.expansion.roles import (
     QueryRole,
     ends_like_disease,
     evidence_of,
+    is_common,
 )
 from deepcritical_mcp.search.expansion.topic import ASIDE
 from deepcritical_mcp.search.expansion.word_lists import endings, word_groups, word_list
@@ -113,6 +115,14 @@ class Part:
             found -= WEAK
         is_tried = self.label == "I" and self.role == "subject"
         return max(found, NAMED if is_tried else NONE)
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether a topic stays what it is without it: an outcome, a kind of study, whom or where it is about, or a
+        frequent word ("barriers")."""
+        things = ("kind", "phrase", "subject")
+        is_light = any(one.role not in things or is_common([singular(one.text.lower())]) for one in self.inner)
+        return bool(self.filter) or (self.evidence < NAMED and is_light)
 
     def block(self, *, short: bool = False) -> str:
         """The part for PubMed, by all its names or in its short form; words that MeSH was not asked for go through

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, count
 from types import MappingProxyType
@@ -14,8 +14,7 @@ from deepcritical_mcp.search.expansion.blocks import TopicConcept, telling_words
 from deepcritical_mcp.search.expansion.filters import age_left_out, filter_named, question_of
 from deepcritical_mcp.search.expansion.nouns import parts_of
 from deepcritical_mcp.search.expansion.parts import JOINING, Part
-from deepcritical_mcp.search.expansion.phrases import singular
-from deepcritical_mcp.search.expansion.roles import NAMED, NONE, SURE, WEAK, is_common
+from deepcritical_mcp.search.expansion.roles import NAMED, SURE, WEAK, is_common
 from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
 
@@ -118,26 +117,31 @@ def _joined_parts(
             left = " ".join(words[label]) or term
             own = [one for one in parts if one.label == label]
             said = [one for one in own if one not in optional] or own
-            named = [one for one in said if one.role not in ONLY_RANKING and (one.role != "modifier" or _is_rare(one))]
+            named = [
+                one
+                for one in said
+                if one.role not in ONLY_RANKING and (one.role != "modifier" or terms[1:] or _is_rare(one))
+            ]
             if not any(one.evidence >= NAMED for one in named) and [one.said for one in named] != [left]:
                 named = []  # "breast reduction" as a phrase, not only "breast"
             whole = Part(left, "subject" if named else "kind", is_looked_up=is_looked_up, every=tuple(named))
             asked.append(named[0] if len(named) == 1 else whole)
             ranking += [one for one in own if one not in named] if named else []
         if asked[1:]:  # of several words of the user, each as it is
-            asked = [replace(one, role="phrase") if one.role == "kind" else one for one in asked]
-        elif asked:
-            asked = [replace(asked[0], filter=filter_named(asked[0].text))]
-        joined += [_either_of(asked)] if asked[1:] else asked
+            bare = [one for one in asked if one.role in ("kind", "subject") and not (one.every or one.is_negation)]
+            asked = [replace(one, role="phrase") if one in bare and not one.concept else one for one in asked]
+        named_filter = next(filter(None, (filter_named(one.text) for one in asked if one.role != "setting")), "")
+        joined += [replace(_either_of(asked) if asked[1:] else one, filter=named_filter) for one in asked[:1]]
     return joined, ranking
 
 
-def _surest(joined: Sequence[Part], optional: Sequence[Part]) -> Selection:
+def _surest(joined: Sequence[Part], quoted: Collection[str]) -> Selection:
     """Those of these that papers name: what is first, what has a name, and what the user gives in several words; no
-    persons, places or outcomes in one word alone."""
-    firm = [one for one in joined if not {*one.inner} & {*optional}]
-    subjects = [one for one in firm if one is firm[0] or (one.role == "subject" and one.is_known)]
-    sure = [one for one in firm if one.evidence >= NAMED or one.either or one in subjects]
+    outcome in one word alone, and nothing that is absent."""
+    absent = [one for one in joined if any(inner.is_negation and not inner.is_known for inner in one.inner)]
+    firm = [one for one in joined if one not in absent or one.said.lower() in quoted] or [*joined]
+    known = [one for one in firm if one.is_known and one.role not in ("aspect", "general", "head", "kind")]
+    sure = [one for one in firm if one is firm[0] or one.evidence >= NAMED or one.either or one in known]
     if len(sure) < 2:
         rest = sorted((one for one in firm if one not in sure), key=lambda one: (one.role == "person", -one.evidence))
         sure += rest[: 2 - len(sure)]
@@ -154,22 +158,9 @@ def _worth(pair: tuple[Part, Part]) -> float:
     return one.evidence + other.evidence + WEAK * (is_mixed - whom) + WEAK / 2 * lists
 
 
-def is_telling(part: Part) -> bool:
-    """Whether papers may be told apart by a part without evidence: not by persons, nor by an adjective, unless that is
-    rare ("school-based")."""
-    is_rare = _is_rare(part) and not part.text.lower().startswith("non")
-    return part.role not in ("modifier", "person") or is_rare
-
-
 def _is_rare(part: Part) -> bool:
     words = part.text.lower().split()
     return not is_common(words) and not word_list("modifier") & {*words}
-
-
-def _is_named(part: Part) -> bool:
-    """Whether papers may be held to a part alone: a subject, persons or an outcome by a name, no frequent word."""
-    is_thing = part.role in ("subject", "group", "aspect") and part.evidence > NONE
-    return is_thing and (part.is_known or not is_common([singular(part.text.lower())]))
 
 
 def _mentioned(text: str) -> str:
@@ -192,7 +183,6 @@ class Plan:
         concepts: those of `topic`.
         is_looked_up: whether MeSH was asked for its words.
         unindexed: phrases that PubMed does not have in its index, in small letters.
-        is_flood: whether what must be there finds so many papers that one thing more must be.
     """
 
     def __init__(
@@ -203,7 +193,6 @@ class Plan:
         *,
         is_looked_up: bool,
         unindexed: frozenset[str] = frozenset(),
-        is_flood: bool = False,
     ) -> None:
         self.asked, self.topic = asked, topic
         self.concepts = [replace(one, unindexed=unindexed) for one in concepts]
@@ -215,42 +204,23 @@ class Plan:
         absent = (one for one in self.parts if one.is_negation and one.concept is None)
         negations = [one for one in absent if one.said.lower() not in topic.quoted]
         optional = negations if len(negations) < len(self.parts) else []
-        self.joined: list[Part] = []
         if topic.operands:
-            self.joined, light = _joined_parts(topic, self.parts, optional, is_looked_up=is_looked_up)
-            chosen = _surest(self.joined, optional)
+            self.said, light = _joined_parts(topic, self.parts, optional, is_looked_up=is_looked_up)
+            chosen = _surest(self.said, topic.quoted)
         else:
             light, chosen = list(optional), select([one for one in self.parts if one not in optional])
+            telling = [one for one in chosen.ranking if one.evidence and not one.is_negation]
+            self.said = [*chosen.required, *telling]
         self.required, self.ranking, self.surplus = chosen.required, (*chosen.ranking, *light), chosen.surplus
-        self.blocks = {one: one.block() for one in (*self.required, *self.joined)}
+        self.blocks = {one: one.block() for one in (*self.required, *self.said)}
         self.shortened: list[Part] = []
         for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):
             is_long = any(part.concept and part.concept.block.is_long for part in one.inner)
             if len(self.query(self.required)) > QUERY_LIMIT - 600 and is_long:
                 self.blocks[one] = one.block(short=True)
                 self.shortened.append(one)
-        self.one_of = self._one_of(is_flood=is_flood)
         self.question = question_of(topic, self.required)
         self.is_clinical = any(one.record and one.record.is_of(_CLINICAL) for one in concepts)
-
-    def _one_of(self, *, is_flood: bool) -> list[Part]:
-        """What else the topic says, of which a paper has to name one thing, if what it must be about is no question by
-        itself (a condition, and something sure that is none); never only a comparison, or words that say little."""
-        sure = [one for one in self.required if one.evidence >= SURE and one.is_known]
-        is_question = len(self.required) > 2 or len({one.is_disease for one in sure}) > 1
-        if self.topic.operands or (is_question and not is_flood):
-            return []
-        said = (one for one in self.ranking if one.role not in ONLY_RANKING and not one.is_compared)
-        telling = [one for one in said if not one.is_negation and (one.evidence or is_telling(one))]
-        telling = [one for one in telling if one.role != "person"] or telling
-        if len(self.required) < 2:
-            return telling
-        if not is_flood:  # an outcome, a setting or persons only rank
-            telling = [one for one in telling if one.role in ("subject", "group")]
-        most = max((one.evidence for one in telling), default=NONE)
-        best = [one for one in telling if one.evidence == most]
-        found = best if best[1:] or any(map(_is_named, best)) else telling
-        return found if found[1:] or any(map(_is_named, found)) else []
 
     @property
     def core(self) -> str:
@@ -258,19 +228,14 @@ class Plan:
         core = self.topic.syntax or self.query(self.required) or " ".join(self.topic.words.split()[:12])
         if len(core) > QUERY_LIMIT and self.topic.operands:
             core = pubmed_syntax.repair(self.topic.text)
-        return self.with_one_of(core)
-
-    def with_one_of(self, core: str) -> str:
-        """`core` with one of the other things that the topic says, if a paper has to name one."""
-        terms = [pubmed_syntax.grouped(one.block()) for one in self.one_of]
-        return pubmed_syntax.all_of([core, pubmed_syntax.any_of(terms)]) if terms else core
+        return core
 
     @property
     def rank_terms(self) -> list[str]:
         """What only ranks: the words of the parts of which no paper has to name any."""
-        said = [word for part in self.ranking if part not in self.one_of for word in part.rank_words]
+        said = [word for part in self.ranking for word in part.rank_words]
         # "thyroid function", of which only thyroid is demanded
-        short = [one.text for one in self.demanded if one.is_looked_up and not (one.concept or one.either)]
+        short = [one.text for one in self.required if one.is_looked_up and not (one.concept or one.either)]
         said += [word for text in short if telling_words(text) != text.split() for word in text_words(text)]
         either = [word for one in self.topic.either_way for word in text_words(one)]
         return list(dict.fromkeys([*said, *either]))[:_MAX_RANKING]
@@ -284,11 +249,6 @@ class Plan:
         """A query with the words that only rank."""
         ranking = " OR ".join(self.rank_terms)
         return f"{pubmed_syntax.grouped(query)} AND ({ranking} OR all[sb])" if ranking else query
-
-    @property
-    def demanded(self) -> list[Part]:
-        """What every paper has to name: the required parts, and what else is said if it is one thing."""
-        return [*self.required, *(self.one_of if len(self.one_of) == 1 else [])]
 
     @property
     def subjects(self) -> list[Part]:

@@ -20,8 +20,8 @@ from deepcritical_mcp.search.expansion.blocks import NEAR, TopicConcept, text_wo
 from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters
 from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
-from deepcritical_mcp.search.expansion.plan import ONLY_RANKING, Plan, is_telling
-from deepcritical_mcp.search.expansion.roles import NAMED, SURE, role_of_word
+from deepcritical_mcp.search.expansion.plan import Plan
+from deepcritical_mcp.search.expansion.roles import SURE, role_of_word
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
 from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.sources.base import MeshDescriptor
@@ -109,14 +109,13 @@ def direct_query(plan: Plan) -> ExpandedQuery:
     """The topic as the user wrote it; in PubMed each of its subjects by all its names."""
     asked, topic = plan.asked, plan.topic
     query = fit_web(asked.subject if asked.syntax or any(one.label for one in asked.tokens) else asked.text)
-    ranking = [*(one.said for one in plan.ranking if one not in plan.one_of), *topic.either_way]
+    ranking = [*(one.said for one in plan.ranking), *topic.either_way]
     unlisted = [one.concept for one in plan.subjects if one.concept and one.concept.unlisted]
     remarks = [
         _origin(asked)
         if asked.syntax
-        else f"Papers on {_listed(one.said for one in plan.demanded) or _listed([asked.text])}.",
+        else f"Papers on {_listed(one.said for one in plan.required) or _listed([asked.text])}.",
         "Your terms with their other names." if topic.operands else "",
-        f"And one of {_listed(one.said for one in plan.one_of)}." if plan.one_of[1:] else "",
         *(f"“{one.said}” as a phrase." for one in plan.required if one.is_negation),
         f"{_listed(ranking)}: only to rank by, no paper has to say so." if ranking and plan.rank_terms else "",
         f"{_listed(topic.ages)}: see the filters." if topic.ages else "",
@@ -152,31 +151,32 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
         return
     if topic.language == OTHER_SCRIPT or not plan.required:
         return
-    for one in (*_without(plan), *_with_parent(plan), *_worded_otherwise(plan)):
-        if not (one.is_spare and topic.operands):  # what the user joined is not given up
-            yield replace(one, pubmed=plan.ranked(one.pubmed))
+    if topic.operands:  # what the user joined is given up only where much is left, and not loosened
+        every = [*_with_parent(plan), *(one for one in _without(plan) if not one.is_spare)]
+    else:
+        every = [*_without(plan), *_with_parent(plan), *_worded_otherwise(plan)]
+    for one in every:
+        yield replace(one, pubmed=plan.ranked(one.pubmed))
 
 
 def _without(plan: Plan) -> Iterator[Proposal]:
-    """The topic without what is demanded beside its subjects; without a negation; without one of three subjects that is
+    """The topic without a negation; without one of three subjects that is
     not what is tried; a class of drugs alone, since its reviews are searched so; at last without any other part."""
-    conditions = [one for one in plan.demanded if _is_condition(one)]
-    if plan.one_of and len(plan.subjects) > 1:
-        found = f"Without {_listed(one.said for one in plan.one_of)}."
-        is_spare = not all(_is_option(one, conditions) for one in plan.one_of)
-        yield Proposal("broader", _words(plan.required), plan.query(plan.required), found, is_spare=is_spare)
+    conditions = [one for one in plan.required if _is_condition(one)]
     # The easiest to give up first: what is measured, then what MeSH does not know; of the rest the last.
-    subjects = plan.subjects[::-1]
-    subjects.sort(key=lambda one: (not one.is_outcome, one.is_known, one.evidence))
+    subjects = plan.subjects[:1:-1] if plan.topic.operands else plan.subjects[::-1]
+    if not plan.topic.operands:  # users join first what they mean most
+        subjects.sort(key=lambda one: (not one.is_outcome, one.is_known, one.evidence))
     for one in [*(one for one in plan.required if one.is_negation), *subjects]:
-        rest = [other for other in plan.demanded if other is not one]
+        rest = [other for other in plan.required if other is not one]
         left = [other for other in rest if not other.is_negation]
         if left and (len(plan.subjects) > 1 or one.is_negation):
             found = f"Without “{one.said}”, which papers may leave to the full text or word otherwise."
-            is_class = one.kind in ("disease", "D") and any(other.is_class for other in left)
+            is_class = (
+                not plan.topic.operands and one.kind in ("disease", "D") and any(other.is_class for other in left)
+            )
             wide = plan.query([other for other in rest if other in plan.required])
-            wide = plan.with_one_of(wide) if len(plan.one_of) == 1 else wide
-            is_option = one.evidence < NAMED or bool(one.filter) if plan.joined else _is_option(one, conditions)
+            is_option = one.is_aside if plan.topic.operands else _is_option(one, conditions)
             is_spare = not (is_class or (len(left) > 1 and (one.is_negation or is_option)))
             yield Proposal("broader", _words(rest), wide, found, is_spare=is_spare, is_loose=is_class)
 
@@ -199,15 +199,14 @@ def _is_option(part: Part, conditions: Sequence[Part]) -> bool:
 
 def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     """The same subjects by their words near each other, and as PubMed reads them by itself."""
-    looser = {one: terms for one in plan.subjects if (terms := _looser(one, is_joined=bool(plan.joined)))}
+    looser = {one: terms for one in plan.subjects if (terms := _looser(one))}
     blocks = {
         one: pubmed_syntax.any_of([pubmed_syntax.grouped(plan.blocks[one]), *terms]) for one, terms in looser.items()
     }
     if blocks:
-        wide = plan.with_one_of(plan.query(plan.required, blocks))
+        wide = plan.query(plan.required, blocks)
         is_near = any("tiab:~" in term for terms in looser.values() for term in terms)
-        ways = [*(["near each other"] if is_near else []), *([] if plan.joined else ["in all fields"])]
-        found = f"Also your words {' and '.join(ways)}."
+        found = f"Also your words {'near each other, and ' if is_near else ''}in all fields."
         yield Proposal("broader", f"{_words(plan.required)}, in other words", wide, found)
 
 
@@ -239,13 +238,13 @@ def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
     return is_fitting and not is_head and stems(parent.name) <= stems(" ".join((concept.text, *concept.names)))
 
 
-def _looser(part: Part, *, is_joined: bool) -> list[str]:
-    """The words of a part near each other, and as PubMed reads them by itself if the user has not joined them."""
+def _looser(part: Part) -> list[str]:
+    """The words of a part near each other, and as PubMed reads them by itself."""
     looked_up = [one for one in part.either or (part,) if one.is_looked_up]
     named = [[word for word in one.text.split() if word not in PUBMED_STOP_WORDS] for one in looked_up if one.records]
     return [
         *(pubmed_syntax.phrase(" ".join(words), f"tiab:~{NEAR}") for words in named if 2 <= len(words) <= 4),
-        *(pubmed_syntax.grouped(one.text) for one in looked_up if not is_joined),
+        *(pubmed_syntax.grouped(one.text) for one in looked_up),
     ]
 
 
@@ -281,40 +280,15 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
                 block = pubmed_syntax.any_of(text_words(meaning.long_form))
                 found = f"Only “{one.text}” as {meaning.long_form} ({meaning.share:.0%} of the papers that define it)."
                 yield Proposal("specific", f"{subject} {meaning.long_form}", f"{core} AND {block}", found)
-    if {*plan.joined} - {*plan.required} and len(plan.query(plan.joined)) <= QUERY_LIMIT:
-        yield Proposal(
-            "specific", subject, plan.ranked(plan.query(plan.joined)), "Only papers that name all your terms."
-        )
-    is_said = any(
-        one.role in ("person", "group") or any(role_of_word(word) == "person" for word in one.said.split())
-        for one in plan.required
-    )
-    every = [
-        one
-        for one in fitting_filters(topic, plan.question, is_clinical=plan.is_clinical, today=today)
-        if not (one.kind == "persons" and (is_said or one.filter.pubmed.startswith("animals")))
-        and one.filter.pubmed.strip("(").split(" OR ")[0] not in plan.core
-    ]
-    said = sorted((one for one in plan.ranking if one not in plan.demanded), key=lambda part: -part.evidence)
-    telling = [one for one in said if one.role not in ONLY_RANKING and not one.is_negation]
-    first = [
-        one
-        for one in telling
-        if (one.concept and one.role in ("subject", "group") and one.evidence >= NAMED)
-        or (one.role == "modifier" and is_telling(one))
-    ]
-    yield from (_only(one, core, subject) for one in first)
-    yield from (_narrowed(plan, one, subject) for one in every if one.kind in ("question", "persons"))
-    yield from (_only(one, core, subject) for one in telling if one.evidence and one not in first)
-    for one in every:
-        if one.kind not in ("question", "persons"):
-            yield replace(_narrowed(plan, one, subject), is_spare=True)
-
-
-def _only(part: Part, core: str, subject: str) -> Proposal:
-    """The direct query and a part that only ranks in it."""
-    found = f"Only papers that say “{part.said}”."
-    return Proposal("specific", f"{subject}: {part.said}", f"{core} AND {pubmed_syntax.grouped(part.block())}", found)
+    if {*plan.said} - {*plan.required} and len(plan.query(plan.said)) <= QUERY_LIMIT:
+        found = "Only papers that name all your terms."
+        yield Proposal("specific", subject, plan.ranked(plan.query(plan.said)), found)
+    persons = ("person", "group")
+    is_said = any(one.role in persons or {*map(role_of_word, one.said.split())} & {*persons} for one in plan.required)
+    for one in fitting_filters(topic, plan.question, is_clinical=plan.is_clinical, today=today):
+        is_known = is_said or topic.operands or one.filter.pubmed.startswith("animals")
+        if one.filter.pubmed.strip("(").split(" OR ")[0] not in plan.core and not (one.kind == "persons" and is_known):
+            yield replace(_narrowed(plan, one, subject), is_spare=one.kind not in ("question", "persons"))
 
 
 def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Proposal:
