@@ -81,9 +81,9 @@ async def expand_queries(
     ] = (),
     session_id: OtherSession = "",
 ) -> Expansion:
-    """Suggest queries for what papers must name, each with other words papers use: gout AND (adherence OR compliance),
-    or for a question: direct, broader, narrower; synonyms, MeSH headings, hits, what `seeds` share. To write a search
-    strategy."""
+    """Suggest queries from what papers must name, joined by AND, each with other words papers use: gout AND (adherence
+    OR compliance). Direct, broader, narrower; synonyms, MeSH headings, hits, what `seeds` share. To write a
+    search strategy."""
     session, unused = None, ()
     try:
         session = await session_for(ctx, session_id, about=topic)

@@ -36,6 +36,7 @@ _INFLECTED = endings("inflected endings")
 # Words without a plural that papers use, and words that only look like one.
 _NO_PLURAL = endings("no plural")
 _PREFIX = re.compile(r"\b(anti|non|post|pre|co|multi|sub|intra|inter|peri)-(?=[a-z]{4})")
+_NON = re.compile(r"\bnon(?=[a-z]{5})")
 
 
 @dataclass(frozen=True)
@@ -148,9 +149,8 @@ def spellings(name: str) -> tuple[str, ...]:
     """A name in British and in American spelling, its prefix with a hyphen and without."""
     plain = pubmed_syntax.words(name)
     lower = plain.lower()
-    return tuple(
-        dict.fromkeys((plain, *(one for one in (other_spelling(lower), _PREFIX.sub(r"\1", lower)) if one != lower)))
-    )
+    others = (other_spelling(lower), _PREFIX.sub(r"\1", lower), _NON.sub("non-", lower))
+    return tuple(dict.fromkeys((plain, *(one for one in others if one != lower))))
 
 
 def numbers(name: str, *, is_substance: bool = False) -> list[str]:

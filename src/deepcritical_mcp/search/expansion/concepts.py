@@ -316,16 +316,23 @@ def with_definitions(
         both = [pair for short, long in pairs.items() for pair in ((short, long), (long, short))]
         return tuple(dict.fromkeys(other for form, other in both if stems(form) == stems(text)))
 
+    named = {stems(one.text): one.record for one in found}
+
+    def defined_concept(text: str) -> TopicConcept:
+        forms = other_forms(text)
+        return TopicConcept(text, forms, next(filter(None, (named.get(stems(form)) for form in forms)), None))
+
     concepts: list[TopicConcept] = []
     for one in found:
-        forms = other_forms(one.text)
-        means_another = forms and one.record and not any(has_name(one.record, form) for form in forms)
-        concepts.append(TopicConcept(one.text, forms) if means_another else replace(one, forms=(*forms, *one.forms)))
+        longs = [long for short, long in pairs.items() if stems(short) == stems(one.text)]
+        means_another = longs and not (one.record and any(has_name(one.record, long) for long in longs))
+        forms = (*other_forms(one.text), *one.forms)
+        concepts.append(defined_concept(one.text) if means_another else replace(one, forms=forms))
     covered = {place for one in concepts for place in topic.find(one.text) or ()}
     # Short forms are case-sensitive.
     for form in [short for short in pairs if f" {short} " in f" {topic.words} "] + list(pairs.values()):
         span = set(topic.find(form) or ())
         if span and not covered & span:
-            concepts.append(TopicConcept(form, other_forms(form)))
+            concepts.append(defined_concept(form))
             covered |= span
     return sorted(concepts, key=lambda one: (topic.find(one.text) or range(999, 1000)).start)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import anyio
 
@@ -290,7 +290,9 @@ def _planned(asked: Topic, ncbi: NcbiView, evidence: EvidenceView, description: 
     subject = corrected_topic(asked, ncbi.corrected) if ncbi.corrected else asked
     decided = {one.text for one in ncbi.concepts if one.record} | {*evidence.abbreviations}
     listed = {short: long for short, long in known_abbreviations(subject).items() if short not in decided}
-    defined = listed | definitions([asked.text, clean_text(description)])
+    pairs = [pair for terms in asked.operands for pair in permutations(terms, 2) if " " in pair[0]]
+    either = {short: long for long, short in pairs if short in definitions([f"{long} ({short})"])}
+    defined = listed | either | definitions([asked.text, clean_text(description)])
     concepts = with_definitions(subject, ncbi.concepts, defined=defined, seen=evidence.abbreviations)
     return Plan(asked, subject, concepts, is_looked_up=ncbi.is_mapped)
 

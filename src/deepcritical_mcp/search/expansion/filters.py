@@ -71,13 +71,16 @@ def _asked() -> Mapping[str, re.Pattern[str]]:
 
 
 def question_of(topic: Topic, required: Sequence[Part]) -> str:
-    """What the topic clearly asks, by its words: the first that fits; else for a treatment, if something that is tried
-    and a disease are all that it requires; "" if that is unclear. What it negates does not count."""
+    """What the topic clearly asks, by its words, or by a term that the user joined: the first that fits; else for a
+    treatment, if something that is tried and a disease are all that it requires; "" if that is unclear. What it negates
+    does not count."""
     text = topic.affirmed if topic.syntax else topic.text
     for negated in topic.negations:
         text = text.replace(negated, " ")
     for asks, pattern in _asked().items():
-        if pattern.search(topic.subject if asks == "reviews" else text):  # not in "I write a systematic review on"
+        said = topic.subject if asks == "reviews" else text  # not in "I write a systematic review on"
+        terms = [term for terms in topic.operands for term in terms]
+        if any(_is_named(pattern, term) for term in terms) if terms else pattern.search(said):
             return asks.partition(",")[0]
     every = [one for part in required for one in part.either or (part,) if not one.is_negation]
     offered = [one for one in every if _is_tried(one) and one.before not in ("after", "during", "following")]
@@ -94,10 +97,15 @@ def filter_named(term: str) -> str:
             return AGE_GROUPS[group].pubmed
     every = {**STUDY_FILTERS, **_own_filters(year=0, language="")}
     for asks, pattern in _asked().items():
-        others = pattern.sub(" ", term).split()
-        if asks in _NAMED and pattern.search(term) and all(role_of_word(one) in ("head", "person") for one in others):
+        if asks in _NAMED and _is_named(pattern, term):
             return [every[key].pubmed for question, key, _ in _of_questions() if question == asks][-1]
     return ""
+
+
+def _is_named(pattern: re.Pattern[str], term: str) -> bool:
+    """Whether a term says nothing else but what is asked: "patient experiences", but not "treatment failure"."""
+    others = pattern.sub(" ", term).split()
+    return pattern.search(term) is not None and all(role_of_word(one) in ("head", "person") for one in others)
 
 
 def _is_tried(part: Part) -> bool:

@@ -14,6 +14,7 @@ from deepcritical_mcp.search.expansion.blocks import TopicConcept, telling_words
 from deepcritical_mcp.search.expansion.filters import age_left_out, filter_named, question_of
 from deepcritical_mcp.search.expansion.nouns import parts_of
 from deepcritical_mcp.search.expansion.parts import JOINING, Part
+from deepcritical_mcp.search.expansion.phrases import stems
 from deepcritical_mcp.search.expansion.roles import NAMED, SURE, WEAK, is_common
 from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
@@ -122,7 +123,9 @@ def _joined_parts(
                 for one in said
                 if one.role not in ONLY_RANKING and (one.role != "modifier" or terms[1:] or _is_rare(one))
             ]
-            if not any(one.evidence >= NAMED for one in named) and [one.said for one in named] != [left]:
+            is_sure = any(one.evidence >= NAMED for one in named) or [one.said for one in named] == [left]
+            is_whole = not terms[1:] or stems(left) <= stems(" ".join(one.text for one in named))
+            if not (is_sure and is_whole):
                 named = []  # "breast reduction" as a phrase, not only "breast"
             whole = Part(left, "subject" if named else "kind", is_looked_up=is_looked_up, every=tuple(named))
             asked.append(named[0] if len(named) == 1 else whole)

@@ -285,9 +285,11 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
         yield Proposal("specific", subject, plan.ranked(plan.query(plan.said)), found)
     persons = ("person", "group")
     is_said = any(one.role in persons or {*map(role_of_word, one.said.split())} & {*persons} for one in plan.required)
+    is_asked = any(one.filter for one in plan.required)
     for one in fitting_filters(topic, plan.question, is_clinical=plan.is_clinical, today=today):
         is_known = is_said or topic.operands or one.filter.pubmed.startswith("animals")
-        if one.filter.pubmed.strip("(").split(" OR ")[0] not in plan.core and not (one.kind == "persons" and is_known):
+        is_there = is_known if one.kind == "persons" else one.kind == "question" and is_asked
+        if one.filter.pubmed.strip("(").split(" OR ")[0] not in plan.core and not is_there:
             yield replace(_narrowed(plan, one, subject), is_spare=one.kind not in ("question", "persons"))
 
 

@@ -23,7 +23,7 @@ _TOKEN = re.compile(r'"[^"]*"|\[[^\[\]]*\]|[()]|[^\s()"\[\]]+')
 # Next to a phrase, a group or a tag, which only PubMed queries have.
 _LOWER_OPERATOR = re.compile(r'(?<=["\])])\s(?:and|or|not)\s(?=\S)|(?<=\S)\s(?:and|or|not)\s(?=["(])')
 _FANCY_QUOTES = re.compile("[“”„‟«»＂]")
-_NOT_IN_WORDS = re.compile(r"[\"\[\](){}|&~#^<>=\\;?!]|(?<!\w)[:/.,*'’+-]+|[:/.,'’]+(?!\w)|(?<=\S)[:/](?=\S)")
+_NOT_IN_WORDS = re.compile(r"[\"\[\](){}|&~#^<>=\\;?!*]|(?<!\w)[:/.,'’+-]+|[:/.,'’]+(?!\w)|(?<=\S)[:/](?=\S)")
 _BLANKS = re.compile(r"\s+")
 
 
@@ -109,8 +109,8 @@ def subjects(text: str) -> list[str]:
 def plain_terms(text: str) -> tuple[list[list[str]], list[str]]:
     """The terms of a query without fields and truncation: what AND joins, each with the terms that OR joins, and what
     NOT excludes. Nothing if it has a field, a range or truncation, or is nested in another way."""
-    nothing: tuple[list[list[str]], list[str]] = ([], [])
-    return nothing if {*"[*:"} & {*text} else _plain_terms(_parse(text)) or nothing
+    found = None if re.search(r"\[|\*(?!\w)|\b\d{4}:\d", text) else _plain_terms(_parse(text))
+    return found or ([], [])
 
 
 def _plain_terms(items: Sequence[_Node]) -> tuple[list[list[str]], list[str]] | None:
