@@ -85,8 +85,8 @@ def question_of(topic: Topic, required: Sequence[Part]) -> str:
     every = [one for part in required for one in part.either or (part,) if not one.is_negation]
     offered = [one for one in every if _is_tried(one) and one.before not in ("after", "during", "following")]
     ill = [one for one in every if any(record.is_of(("C", "F")) for record in one.records)]
-    sure = [one for one in every if one.role == "phrase" or (one.role == "subject" and one.evidence >= NAMED)]
-    others = [one for one in sure if one not in (*offered, *ill)]
+    sure = [one for one in every if topic.operands or (one.role == "subject" and one.evidence >= NAMED)]
+    others = [one for one in sure if one not in (*offered, *ill) and one.role not in ("group", "person")]
     return "treatment" if offered and ill and not others else ""
 
 
