@@ -15,7 +15,7 @@ from deepcritical_mcp.search.expansion.filters import age_left_out, filter_named
 from deepcritical_mcp.search.expansion.nouns import parts_of
 from deepcritical_mcp.search.expansion.parts import JOINING, Part
 from deepcritical_mcp.search.expansion.phrases import stems
-from deepcritical_mcp.search.expansion.roles import NAMED, SURE, WEAK, is_common
+from deepcritical_mcp.search.expansion.roles import NAMED, SURE, WEAK, is_common, role_of_word
 from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
 
@@ -143,7 +143,7 @@ def _surest(joined: Sequence[Part], quoted: Collection[str]) -> Selection:
     outcome in one word alone, and nothing that is absent."""
     absent = [one for one in joined if any(inner.is_negation and not inner.is_known for inner in one.inner)]
     firm = [one for one in joined if one not in absent or one.said.lower() in quoted] or [*joined]
-    known = [one for one in firm if one.is_known and one.role not in ("aspect", "head", "kind")]
+    known = [one for one in firm if one.is_known and role_of_word(one.text) not in ("aspect", "head", "kind")]
     sure = [one for one in firm if one is firm[0] or one.evidence >= NAMED or one.either or one in known]
     if len(sure) < 2:
         rest = sorted((one for one in firm if one not in sure), key=lambda one: (one.role == "person", -one.evidence))
