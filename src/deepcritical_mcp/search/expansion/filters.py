@@ -71,16 +71,17 @@ def _asked() -> Mapping[str, re.Pattern[str]]:
 
 
 def question_of(topic: Topic, required: Sequence[Part]) -> str:
-    """What the topic clearly asks, by its words, or by a term that the user joined: the first that fits; else for a
-    treatment, if something that is tried and a disease are all that it requires; "" if that is unclear. What it negates
-    does not count."""
+    """What the topic clearly asks, by its words, or by a term that the user joined and that only ranks: the first that
+    fits; else for a treatment, if something that is tried and a disease are all that it requires; "" if that is
+    unclear. What it negates does not count."""
     text = topic.affirmed if topic.syntax else topic.text
     for negated in topic.negations:
         text = text.replace(negated, " ")
+    said = {one.said for part in required for one in part.inner}
+    terms = [term for terms in topic.operands for term in terms if term not in said]
     for asks, pattern in _asked().items():
-        said = topic.subject if asks == "reviews" else text  # not in "I write a systematic review on"
-        terms = [term for terms in topic.operands for term in terms]
-        if any(_is_named(pattern, term) for term in terms) if terms else pattern.search(said):
+        where = topic.subject if asks == "reviews" else text  # not in "I write a systematic review on"
+        if any(_is_named(pattern, term) for term in terms) or (not topic.operands and pattern.search(where)):
             return asks.partition(",")[0]
     every = [one for part in required for one in part.either or (part,) if not one.is_negation]
     offered = [one for one in every if _is_tried(one) and one.before not in ("after", "during", "following")]

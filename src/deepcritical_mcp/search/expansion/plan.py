@@ -143,7 +143,8 @@ def _surest(joined: Sequence[Part], quoted: Collection[str]) -> Selection:
     outcome in one word alone, and nothing that is absent."""
     absent = [one for one in joined if any(inner.is_negation and not inner.is_known for inner in one.inner)]
     firm = [one for one in joined if one not in absent or one.said.lower() in quoted] or [*joined]
-    known = [one for one in firm if one.is_known and role_of_word(one.text) not in ("aspect", "head", "kind")]
+    named = [one for one in firm if one.is_known and one.role != "general"]
+    known = [one for one in named if role_of_word(one.text) not in ("aspect", "head", "kind")]
     sure = [one for one in firm if one is firm[0] or one.evidence >= NAMED or one.either or one in known]
     if len(sure) < 2:
         rest = sorted((one for one in firm if one not in sure), key=lambda one: (one.role == "person", -one.evidence))
