@@ -71,7 +71,9 @@ def _text_of(reply: CreateMessageResult | str) -> str:
 
 async def expand_queries(
     ctx: ToolContext,
-    topic: Query,
+    topic: Annotated[
+        Query, Field(description="what papers must name, and other words for it: gout AND (adherence OR compliance)")
+    ],
     reply: Annotated[CreateMessageResult | str, Resolve(ask_client_model)],
     description: Annotated[str, Field(max_length=4_000, description="more context")] = "",
     count: Annotated[int, Field(ge=1, le=8)] = 3,
@@ -81,8 +83,7 @@ async def expand_queries(
     ] = (),
     session_id: OtherSession = "",
 ) -> Expansion:
-    """Suggest queries from what papers must name, joined by AND, each with other words papers use: gout AND (adherence
-    OR compliance). Direct, broader, narrower; synonyms, MeSH headings, hits, what `seeds` share. To write a
+    """Suggest PubMed queries (direct, broader, narrower), synonyms, MeSH headings, hits, what `seeds` share. To write a
     search strategy."""
     session, unused = None, ()
     try:
@@ -107,9 +108,9 @@ async def expand_queries(
         "pubmed_query."
     )
     if not uses_pubmed_syntax(topic):
-        step += (
-            " If the direct query requires something else than it should, call again with what papers must name: A AND "
-            "(B OR another word for B)."
+        step = (
+            "These queries only guess what the words of the topic mean. Better call again with what papers must name, "
+            f"each with other words for it: A AND (B OR another word for B). Then: {step}"
         )
     if any("translate it" in one for one in expansion.warnings):
         step = "Translate the topic into English and call expand_queries again."
