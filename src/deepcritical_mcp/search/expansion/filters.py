@@ -13,7 +13,7 @@ from deepcritical_mcp.models import SearchFilter
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.phrases import is_drug
-from deepcritical_mcp.search.expansion.roles import NAMED, role_of_word
+from deepcritical_mcp.search.expansion.roles import NAMED
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic
 from deepcritical_mcp.search.expansion.word_lists import endings, word_groups, word_list, word_table
 from deepcritical_mcp.sources.pubmed.request import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup
@@ -45,8 +45,6 @@ def _of_questions() -> Sequence[tuple[str, str, str]]:
 
 # Questions whose filters find studies of patients.
 _OF_PATIENTS = ("treatment", "harm", "course", "prediction", "diagnosis", "guidelines")
-# Those that a term of a topic may name.
-_NAMED = ("views", "costs", "guidelines", "prevalence", "diagnosis", "safety")
 # Not of those who care for them: "paediatric intensive care nurses", "parents of children".
 _AGE_WORDS: dict[AgeGroup, re.Pattern[str]] = {
     cast(AgeGroup, age): re.compile(
@@ -81,7 +79,7 @@ def question_of(topic: Topic, required: Sequence[Part]) -> str:
     terms = [term for terms in topic.operands for term in terms if term not in said]
     for asks, pattern in _asked().items():
         where = topic.subject if asks == "reviews" else text  # not in "I write a systematic review on"
-        if any(_is_named(pattern, term) for term in terms) or (not topic.operands and pattern.search(where)):
+        if any(map(pattern.fullmatch, terms)) or (not topic.operands and pattern.search(where)):
             return asks.partition(",")[0]
     every = [one for part in required for one in part.either or (part,) if not one.is_negation]
     offered = [one for one in every if _is_tried(one) and one.before not in ("after", "during", "following")]
@@ -97,16 +95,7 @@ def filter_named(term: str) -> str:
         if words.fullmatch(term):
             return AGE_GROUPS[group].pubmed
     every = {**STUDY_FILTERS, **_own_filters(year=0, language="")}
-    for asks, pattern in _asked().items():
-        if asks in _NAMED and _is_named(pattern, term):
-            return [every[key].pubmed for question, key, _ in _of_questions() if question == asks][-1]
-    return ""
-
-
-def _is_named(pattern: re.Pattern[str], term: str) -> bool:
-    """Whether a term says nothing else but what is asked: "patient experiences", but not "treatment failure"."""
-    others = pattern.sub(" ", term).split()
-    return pattern.search(term) is not None and all(role_of_word(one) in ("head", "person") for one in others)
+    return next((every[key].pubmed for key, terms in word_groups("filter").items() if term.lower() in terms), "")
 
 
 def _is_tried(part: Part) -> bool:

@@ -15,9 +15,10 @@ from deepcritical_mcp.search.expansion.filters import age_left_out, filter_named
 from deepcritical_mcp.search.expansion.nouns import parts_of
 from deepcritical_mcp.search.expansion.parts import JOINING, Part
 from deepcritical_mcp.search.expansion.phrases import stems
-from deepcritical_mcp.search.expansion.roles import NAMED, SURE, WEAK, is_common, role_of_word
+from deepcritical_mcp.search.expansion.roles import NAMED, SURE, WEAK, is_common, is_never_noun, role_of_word
 from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
+from deepcritical_mcp.text import PUBMED_STOP_WORDS
 
 ONLY_RANKING = ("measure", "comparator", "kind", "head")
 _OF_WHOM = word_list("of whom")
@@ -113,9 +114,10 @@ def _joined_parts(
     for terms in topic.operands:
         asked: list[Part] = []
         for term, label in zip(terms, labels, strict=False):
-            if label in words and not words[label]:
-                continue  # "not children", which is left out
-            left = " ".join(words[label]) or term
+            if label in words and PUBMED_STOP_WORDS.issuperset(words[label]):
+                continue  # "not children", which is left out, and "before"
+            affirmed = [word for word in words[label] if not word.startswith('"')]
+            left = " ".join(affirmed or words[label]) or term
             own = [one for one in parts if one.label == label]
             said = [one for one in own if one not in optional] or own
             named = [
@@ -124,7 +126,8 @@ def _joined_parts(
                 if one.role not in ONLY_RANKING and (one.role != "modifier" or terms[1:] or _is_rare(one))
             ]
             is_sure = any(one.evidence >= NAMED for one in named) or [one.said for one in named] == [left]
-            is_whole = not terms[1:] or stems(left) <= stems(" ".join(one.text for one in named))
+            is_known = not terms[1:] and any(one.concept for one in named)  # "people who inject drugs"
+            is_whole = is_known or stems(left) <= stems(" ".join(one.text for one in named))
             if not (is_sure and is_whole):
                 named = []  # "breast reduction" as a phrase, not only "breast"
             whole = Part(left, "subject" if named else "kind", is_looked_up=is_looked_up, every=tuple(named))
@@ -135,23 +138,29 @@ def _joined_parts(
             asked = [replace(one, role="phrase") if one in bare and not one.concept else one for one in asked]
         named_filter = next(filter(None, (filter_named(one.text) for one in asked if one.role != "setting")), "")
         joined += [replace(_either_of(asked) if asked[1:] else one, filter=named_filter) for one in asked[:1]]
-    return joined, ranking
+    same = {frozenset(one.name for one in part.records) or part.said.casefold(): part for part in reversed(joined)}
+    return [one for one in joined if one in same.values()], ranking
 
 
 def _surest(joined: Sequence[Part], quoted: Collection[str]) -> Selection:
     """Those of these that papers name: what is first, what has a name, and what the user gives in several words; no
-    outcome in one word alone, and nothing that is absent."""
-    absent = [one for one in joined if any(inner.is_negation and not inner.is_known for inner in one.inner)]
-    firm = [one for one in joined if one not in absent or one.said.lower() in quoted] or [*joined]
+    adjective or outcome in one word alone, and nothing that is absent."""
+    firm = [one for one in joined if one.said.lower() in quoted or not all(map(_is_absent, one.inner))] or [*joined]
+    first = [one for one in firm[:1] if not all(map(is_never_noun, one.text.lower().split()))]
     named = [one for one in firm if one.is_known and one.role != "general"]
     known = [one for one in named if role_of_word(one.text) not in ("aspect", "head", "kind")]
-    sure = [one for one in firm if one is firm[0] or one.evidence >= NAMED or one.either or one in known]
+    sure = [one for one in firm if one in first or one.evidence >= NAMED or one.either or one in known]
     if len(sure) < 2:
-        rest = sorted((one for one in firm if one not in sure), key=lambda one: (one.role == "person", -one.evidence))
-        sure += rest[: 2 - len(sure)]
-    sure = sorted(sure, key=lambda one: -one.evidence)[:_MOST]
+        rest = [one for one in firm if one not in sure and one.role != "measure"]
+        sure += sorted(rest, key=lambda one: (one.role == "person", -one.evidence))[: 2 - len(sure)]
+    sure = sorted(sure, key=lambda one: (one not in first, one.evidence < NAMED))[:_MOST]
     required = tuple(one for one in joined if one in sure) or tuple(joined)
     return Selection(required, tuple(one for one in joined if one not in required))
+
+
+def _is_absent(part: Part) -> bool:
+    is_not = part.is_negation or (part.text.lower().startswith("non-") and " " not in part.text)
+    return is_not and not part.is_known
 
 
 def _worth(pair: tuple[Part, Part]) -> float:

@@ -12,6 +12,7 @@ import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import chain
 from typing import Literal
 
 from deepcritical_mcp.models import QUERY_LIMIT, ExpandedQuery
@@ -151,12 +152,10 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
         return
     if topic.language == OTHER_SCRIPT or not plan.required:
         return
-    if topic.operands:  # what the user joined is given up only where much is left, and not loosened
-        every = [*_with_parent(plan), *(one for one in _without(plan) if not one.is_spare)]
-    else:
-        every = [*_without(plan), *_with_parent(plan), *_worded_otherwise(plan)]
-    for one in every:
-        yield replace(one, pubmed=plan.ranked(one.pubmed))
+    every = (_with_parent, _without) if topic.operands else (_without, _with_parent, _worded_otherwise)
+    for one in chain.from_iterable(drafts(plan) for drafts in every):
+        if len(one.pubmed) <= QUERY_LIMIT:
+            yield replace(one, pubmed=plan.ranked(one.pubmed))
 
 
 def _without(plan: Plan) -> Iterator[Proposal]:
@@ -164,21 +163,21 @@ def _without(plan: Plan) -> Iterator[Proposal]:
     not what is tried; a class of drugs alone, since its reviews are searched so; at last without any other part."""
     conditions = [one for one in plan.required if _is_condition(one)]
     # The easiest to give up first: what is measured, then what MeSH does not know; of the rest the last.
-    subjects = plan.subjects[:1:-1] if plan.topic.operands else plan.subjects[::-1]
-    if not plan.topic.operands:  # users join first what they mean most
+    is_joined = bool(plan.topic.operands)
+    subjects = plan.subjects[:1:-1] if is_joined else plan.subjects[::-1]
+    if not is_joined:  # users join first what they mean most
         subjects.sort(key=lambda one: (not one.is_outcome, one.is_known, one.evidence))
     for one in [*(one for one in plan.required if one.is_negation), *subjects]:
         rest = [other for other in plan.required if other is not one]
         left = [other for other in rest if not other.is_negation]
         if left and (len(plan.subjects) > 1 or one.is_negation):
             found = f"Without “{one.said}”, which papers may leave to the full text or word otherwise."
-            is_class = (
-                not plan.topic.operands and one.kind in ("disease", "D") and any(other.is_class for other in left)
-            )
-            wide = plan.query([other for other in rest if other in plan.required])
-            is_option = one.is_aside if plan.topic.operands else _is_option(one, conditions)
+            is_class = one.kind in ("disease", "D") and any(other.is_class for other in left) and not is_joined
+            is_option = one.is_aside if is_joined else _is_option(one, conditions)
             is_spare = not (is_class or (len(left) > 1 and (one.is_negation or is_option)))
-            yield Proposal("broader", _words(rest), wide, found, is_spare=is_spare, is_loose=is_class)
+            if not (is_spare and is_joined):  # what the user joined is given up only where much is left
+                wide = plan.query(rest)
+                yield Proposal("broader", _words(rest), wide, found, is_spare=is_spare, is_loose=is_class)
 
 
 def _is_condition(part: Part) -> bool:
@@ -282,7 +281,7 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
                 yield Proposal("specific", f"{subject} {meaning.long_form}", f"{core} AND {block}", found)
     if {*plan.said} - {*plan.required} and len(plan.query(plan.said)) <= QUERY_LIMIT:
         found = "Only papers that name all your terms."
-        yield Proposal("specific", subject, plan.ranked(plan.query(plan.said)), found)
+        yield Proposal("specific", subject, plan.query(plan.said), found)
     persons = ("person", "group")
     is_said = any(one.role in persons or {*map(role_of_word, one.said.split())} & {*persons} for one in plan.required)
     is_asked = any(one.filter for one in plan.required)

@@ -207,6 +207,7 @@ def read_topic(topic: str) -> Topic:
     if not is_syntax or {*'["“”'}.isdisjoint(text):  # nothing within a field or a phrase
         for cue, plain in _JOINED_EXCLUSIONS if is_syntax else _EXCLUSIONS:
             text = cue.sub(plain, text)
+        text = re.sub(r" or (?!without)(?=[\w(])", " OR ", text) if is_syntax and "[" not in text else text
     text = _GROUPED_NOT.sub(r" NOT (\1)", text)
     if not text:
         raise InvalidInputError('The topic is blank. Name what to search for, e.g. "metformin alzheimer".')
