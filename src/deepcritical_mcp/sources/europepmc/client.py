@@ -103,14 +103,13 @@ class EuropePMCService(JsonService):
         """A page of what `query` finds, in Europe PMC's query language: what `read_row`, e.g. `read_record`, makes of
         each row; None is not a record."""
         sent = {"query": query, "resultType": result_type, "pageSize": str(page_size), "cursorMark": cursor}
+        sent["format"] = "json"
+
+        def read(response: httpx.Response) -> EuropePMCPage[T]:
+            return _page(response, read_row, cursor=cursor)
+
         is_long = len(query) > MAX_QUERY_STRING
-        return await self._api.get(
-            "searchPOST" if is_long else "search",
-            sent | {"format": "json"},
-            lambda response: _page(response, read_row, cursor=cursor),
-            kind=read_row,
-            in_body=is_long,
-        )
+        return await self._api.get("searchPOST" if is_long else "search", sent, read, kind=read_row, in_body=is_long)
 
     async def citations(self, pmid: str, *, page_size: int) -> EuropePMCPage[tuple[str, str]]:
         """The documents that cite a paper, by Europe PMC's code of their source and their number there; at most
@@ -156,8 +155,8 @@ def _page(
     if rows and not records:
         raise ProviderResponseError(PROVIDER, f"{TITLE} sent records without ids.")
     following = text_at(payload, "nextCursorMark")
-    next_cursor = following if records and following != cursor else ""
-    return EuropePMCPage(records, int(total), next_cursor, len(rows) - len(records))
+    has_more = bool(records) and following != cursor
+    return EuropePMCPage(records, int(total), following if has_more else "", len(rows) - len(records))
 
 
 def _citing_row(row: Mapping[str, object]) -> tuple[str, str] | None:
@@ -239,13 +238,17 @@ def read_record(row: Mapping[str, object]) -> EuropePMCRecord | None:
         return None
     ids = texts_of(field_at(row, "fullTextIdList", "fullTextId"))
     has_text = text_at(row, "inEPMC") == "Y" or bool(ids)
+    # Addresses in the order in which they are worth reading; Europe PMC's own first, as a script may read those.
+    rows = rows_of(field_at(row, "fullTextUrlList", "fullTextUrl"))
+    free = [one for one in rows if one.get("availabilityCode") in _FREE and is_web_address(text_at(one, "url"))]
+    free.sort(key=lambda one: (one.get("documentStyle") != "pdf", one.get("availabilityCode") != "OA"))
     return EuropePMCRecord(
         publication=_publication(row, source, number),
         source=source,
         id=number,
         is_open=text_at(row, "isOpenAccess") == "Y",
         full_text_id=(ids[0] if ids else normalize_pmcid(text_at(row, "pmcid"))) if has_text else "",
-        free_copies=_free_copies(row),
+        free_copies=tuple(dict.fromkeys(text_at(one, "url") for one in free)),
     )
 
 
@@ -256,7 +259,9 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
         fields["pmid"] = fields["pmid"] or normalize_pmid(number)
     if fields["medline_abbreviation"] == fields["journal_abbreviation"]:
         fields["medline_abbreviation"] = ""
-    types = tuple(dict.fromkeys(_types(row)))
+    names = texts_of(field_at(row, "pubTypeList", "pubType")) or text_at(row, "pubType").split(";")
+    told = (PREPRINT if name.strip().lower() == "preprint" else name.strip() for name in names if name.strip())
+    types = tuple(dict.fromkeys((*[PREPRINT][:is_preprint], *told)))
     status, notices = status_from_links(_links(row), types, str(fields["journal_abbreviation"]))
     people = [
         one if text_at(one, "lastName") else {"collectiveName": text_at(one, "fullName"), **one}
@@ -267,9 +272,12 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
         ", ".join(filter(None, (text_at(grant, "grantId"), text_at(grant, "agency"))))
         for grant in rows_of(field_at(row, "grantsList", "grant"))
     )
+    address = f"https://doi.org/{fields['doi']}" if fields["doi"] else europe_pmc_page(source, number)
+    if fields["pmid"]:
+        address = f"https://pubmed.ncbi.nlm.nih.gov/{fields['pmid']}/"
     more = {
         "title": fields["title"] or NO_TITLE,
-        "url": _address(source, number, str(fields["pmid"]), str(fields["doi"])),
+        "url": address,
         "date": _date(row, is_preprint=is_preprint),
         "authors": authors or tuple(split_names(text_at(row, "authorString").strip().rstrip("."))),
         "version": fields["version"] if is_preprint else "",
@@ -283,19 +291,6 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
     kind = "preprint" if is_preprint else "pubmed" if source in ("MED", "PMC") else "web"
     abstract = plain_abstract(text_at(row, "abstractText")) or NO_ABSTRACT
     return Publication.of("abstract", abstract, provider=PROVIDER, source=kind, **(fields | more))
-
-
-def _address(source: str, number: str, pmid: str, doi: str) -> str:
-    if pmid:
-        return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
-    return f"https://doi.org/{doi}" if doi else europe_pmc_page(source, number)
-
-
-def _types(row: Mapping[str, object]) -> Iterator[str]:
-    names = texts_of(field_at(row, "pubTypeList", "pubType")) or text_at(row, "pubType").split(";")
-    if row.get("source") == PREPRINTS:
-        yield PREPRINT
-    yield from (PREPRINT if name.strip().lower() == "preprint" else name.strip() for name in names if name.strip())
 
 
 def _links(row: Mapping[str, object]) -> Iterator[RecordLink]:
@@ -324,11 +319,3 @@ def _date(row: Mapping[str, object], *, is_preprint: bool) -> str:
         # The words may be a season or a range: then only the year is sure.
         return next(iter(readings(written)), year)
     return posted if year in (posted[:4], UNKNOWN_DATE) else year
-
-
-def _free_copies(row: Mapping[str, object]) -> tuple[str, ...]:
-    """Addresses in the order in which they are worth reading; Europe PMC's own first, as a script may read those."""
-    rows = rows_of(field_at(row, "fullTextUrlList", "fullTextUrl"))
-    free = [one for one in rows if one.get("availabilityCode") in _FREE and is_web_address(text_at(one, "url"))]
-    free.sort(key=lambda one: (one.get("documentStyle") != "pdf", one.get("availabilityCode") != "OA"))
-    return tuple(dict.fromkeys(text_at(one, "url") for one in free))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import httpx
@@ -90,10 +90,8 @@ class TrialsService(JsonService):
         """The studies with these NCT numbers, in one request, by the number asked for, which may be a former one; those
         that do not exist are missing."""
         wanted = list(dict.fromkeys(numbers))
-        if not wanted:
-            return {}
         sent = {"filter.ids": ",".join(wanted), "fields": RECORD_FIELDS, "pageSize": str(len(wanted))}
-        studies, _ = await self._api.get("studies", sent, _page)
+        studies, _ = await self._api.get("studies", sent, _page) if wanted else ((), 0)
         by_number = {old: study for study in studies for old in former_numbers(study)}
         by_number |= {nct_of(study): study for study in studies}
         return {number: by_number[number] for number in wanted if number in by_number}
@@ -126,7 +124,7 @@ def _page(response: httpx.Response) -> tuple[Sequence[Study], int]:
     payload = json_answer(NAME, TITLE, response)
     if not isinstance(payload.get("studies"), list):
         raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not a search result.")
-    studies = tuple(first_records(payload["studies"]))
+    studies = first_records(payload["studies"])
     if not all(map(nct_of, studies)):
         raise ProviderResponseError(NAME, f"{TITLE} sent studies without numbers.")
     return studies, max(int(number_of(payload.get("totalCount")) or 0), len(studies))
@@ -154,11 +152,20 @@ class Trials(TrialsService, Source):
         try:
             studies, total = await self.search(params, min(offset + limit, LARGEST_PAGE))
         except UnreadableQueryError as error:
-            raise UnreadableQueryError(NAME, _unreadable(error.message, request.special(variant))) from error
+            advice = "Write the query in plain words with AND, OR, NOT."
+            if special := request.special(variant):
+                advice = (
+                    f"Remove {special} from it, or put what belongs together in pairs of ( ) or quotation marks. [ ] "
+                    "are reserved for AREA[…] and the like: PubMed's tags ([ti], [MeSH Terms]) are not understood."
+                )
+            told = f"{error.message} It is not a query that ClinicalTrials.gov can read. {advice}"
+            raise UnreadableQueryError(NAME, told) from error
         ids = tuple(map(nct_of, studies))[offset : offset + limit]
-        remarks = (*request.remarks(variant), *_remarks(variant, studies))
-        sent = self.sent(variant, request)
-        return Answer(ids, total, remarks=remarks, translation=sent, sent=sent)
+        written = {number.upper() for number in _NUMBER_IN_TEXT.findall(variant)}
+        former = [(old, nct_of(study)) for study in studies for old in former_numbers(study) if old in written]
+        told = (*(moved(*numbers) for numbers in former), *map(attribution, studies[:1]))
+        sent = as_sent(params)
+        return Answer(ids, total, remarks=(*request.remarks(variant), *told), translation=sent, sent=sent)
 
     def sent(self, variant: str, request: SearchRequest) -> str:
         assert isinstance(request, TrialRequest)
@@ -171,8 +178,8 @@ class Trials(TrialsService, Source):
         return Fetched({id: trial_publication(study) for id, study in found.items()}, losses)
 
     def stub(self, id: str) -> Publication:
-        ids = {"source": "trial", "title": NO_TITLE, "nct": id.upper()}
-        return Publication.of("registration", NO_ABSTRACT, provider=NAME, **ids)
+        fields = {"source": "trial", "title": NO_TITLE, "nct": id.upper()}
+        return Publication.of("registration", NO_ABSTRACT, provider=NAME, **fields)
 
     def known_id(self, text: str) -> str:
         number = normalize_trial(text)
@@ -183,25 +190,6 @@ class Trials(TrialsService, Source):
     def checks(self) -> Sequence[SourceCheck]:
         sample = {"pageSize": "1", "fields": "NCTId"}
         return (SourceCheck.answering(self.title, lambda: self._api.get("studies", sample, _page)),)
-
-
-def _remarks(variant: str, studies: Sequence[Study]) -> Iterator[str]:
-    """Trials found under a former number, and what must be said wherever the data are shown."""
-    written = {number.upper() for number in _NUMBER_IN_TEXT.findall(variant)}
-    for study in studies:
-        yield from (moved(old, nct_of(study)) for old in former_numbers(study) if old in written)
-    if studies:
-        yield attribution(studies[0])
-
-
-def _unreadable(said: str, special: str) -> str:
-    advice = "Write the query in plain words with AND, OR, NOT."
-    if special:
-        advice = (
-            f"Remove {special} from it, or put what belongs together in pairs of ( ) or quotation marks. [ ] are "
-            "reserved for AREA[…] and the like: PubMed's tags ([ti], [MeSH Terms]) are not understood."
-        )
-    return f"{said} It is not a query that ClinicalTrials.gov can read. {advice}"
 
 
 class TrialRecords(TrialsService, RecordLookup):
@@ -228,9 +216,9 @@ class ClinicalTrials(TrialsService, FullTextSource):
     async def read(self, wanted: Wanted) -> Copy:
         number = normalize_trial(wanted.ids.nct)
         if not NCT_NUMBER.fullmatch(number):
-            page = f"https://www.isrctn.com/{number}" if number.startswith("ISRCTN") else ""
+            pages = (f"https://www.isrctn.com/{number}",) if number.startswith("ISRCTN") else ()
             detail = f"{TITLE} has trials by their NCT numbers only, not those of other registries."
-            return Copy("not_found", detail, elsewhere=(page,) if page else ())
+            return Copy("not_found", detail, elsewhere=pages)
         try:
             study = await self.study(number)
         except UnknownTrialError:

@@ -62,11 +62,6 @@ class WebRequest(SearchRequest, WebOptions):
 
     min_score: float = MIN_SCORE
 
-    @property
-    def options(self) -> WebOptions:
-        """The options passed to each provider."""
-        return WebOptions(**{name: getattr(self, name) for name in WebOptions.model_fields})
-
     def filters(self) -> Iterable[str]:
         yield f"from the last {self.recency}" if self.recency != "any" else ""
         yield f"only from {', '.join(self.include_domains)}" if self.include_domains else ""

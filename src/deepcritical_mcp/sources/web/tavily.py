@@ -26,7 +26,8 @@ from deepcritical_mcp.reading.page_metadata import shown
 from deepcritical_mcp.sources.base import Net, as_sent
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.settings import WebSettings
-from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage, without_markdown
+from deepcritical_mcp.sources.web.keyed import KeyedTool
+from deepcritical_mcp.sources.web.provider import WebPage, without_markdown
 from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.text import clean_text
 
@@ -86,12 +87,9 @@ class TavilyTool(KeyedTool):
     site_operators = False
     key_header = ("Authorization", "Bearer {}")
     date_fields = ("published_date",)
+    pace = (60.0, "tavily_per_minute")
     probed = ("usage", {})  # free; a search would cost a credit
     _tavily: _TavilyClient | None = None
-
-    @classmethod
-    def spacing(cls, settings: WebSettings) -> float:
-        return 60 / settings.tavily_per_minute
 
     async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
         hosts = _hosts(options.include_domains)
