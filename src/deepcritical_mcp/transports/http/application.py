@@ -13,22 +13,25 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 from mcp.server.transport_security import TransportSecuritySettings
+from prometheus_client import generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from deepcritical_mcp._version import __version__
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import DeepCriticalError, ShuttingDownError
-from deepcritical_mcp.tools import PROFILES
+from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.transports.http.auth import Authentication
-from deepcritical_mcp.transports.http.call_limits import CallLimits, Turnstile
-from deepcritical_mcp.transports.http.caller_context import CallerMiddleware, current_caller
-from deepcritical_mcp.transports.http.monitoring import CallObserver, Health, Metrics, ResponseCounter
+from deepcritical_mcp.transports.http.caller_context import CallerMiddleware
+from deepcritical_mcp.transports.http.calls import CallControl
 from deepcritical_mcp.transports.http.security import HostAndOriginCheck, refusal, serves_one_user
 from deepcritical_mcp.transports.messages import MAX_VALUES, UnusableMessageError, has_too_many_values, read_message
 
@@ -114,6 +117,7 @@ SSE_PATH = "/sse"
 MESSAGES_PATH = "/messages/"
 _PATHS = (MCP_PATH, SSE_PATH, MESSAGES_PATH, "/health", "/ready", "/metrics")
 _MAX_SWEEP_INTERVAL = 60.0  # seconds
+READINESS_TIMEOUT = 3.0  # seconds for each check
 # Together with uvicorn's, less than the two seconds after which many process managers kill a process.
 CALL_GRACE_SECONDS = 1.0
 STREAM_GRACE_SECONDS = 0.2
@@ -121,65 +125,28 @@ CLOSE_SECONDS = 1.0
 _POLL_INTERVAL = 0.05  # seconds
 
 
-class CallControl:
-    """What surrounds every tool call over HTTP: the limits of its caller, orderly shutdown, the log and the metrics.
+class Turnstile:
+    """ASGI middleware that lets requests in one after the other, each when the event loop has had its turn.
 
-    Pass `admit` to the `AppContext` and `observer` to the server as middleware; the application needs the whole.
+    A crowd that comes in at once would otherwise be served in step: each turn of the loop does a part of every request,
+    and whoever asks for `/health` waits for as many such turns as the answer takes.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self.closing = False
-        self.running: set[anyio.CancelScope] = set()
-        self.limits = CallLimits(settings)
-        self.metrics = Metrics()
-        self.metrics.watch("calls_running", "Tool calls that run now.", lambda: len(self.running))
-        tools = [tool.name for tools in PROFILES.values() for tool in tools]
-        self.observer = CallObserver(self.metrics, tools, log_queries=settings.log_queries)
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._one = anyio.Lock()
 
-    @asynccontextmanager
-    async def admit(self) -> AsyncGenerator[None]:
-        """Surround a tool call.
-
-        Raises:
-            LimitExceededError: the caller has too many calls running, or made too many in the last minute.
-            ShuttingDownError: the server is shutting down, or began to while the call ran.
-            DeepCriticalError: the client has closed the connection, so that nobody will read this.
-        """
-        if self.closing:
-            raise ShuttingDownError()
-        caller = current_caller()
-        with anyio.CancelScope() as scope:
-            places = [self.running, caller.calls] if caller else [self.running]
-            for place in places:
-                place.add(scope)
-            try:
-                async with self.limits.admit():
-                    yield
-            finally:
-                for place in places:
-                    place.discard(scope)
-        if scope.cancelled_caught and self.closing:
-            raise ShuttingDownError()
-        if scope.cancelled_caught:
-            error = DeepCriticalError("The client has closed the connection.")
-            error.code = "cancelled"
-            raise error
-
-    async def drain(self, *, hurry: Callable[[], bool]) -> None:
-        """Refuse new calls, wait for running ones (not if `hurry()`), then cancel the rest."""
-        self.closing = True
-        await _wait_while(lambda: bool(self.running) and not hurry(), CALL_GRACE_SECONDS)
-        for scope in list(self.running):
-            scope.cancel()
-        await _wait_while(lambda: bool(self.running), STREAM_GRACE_SECONDS)
-        await anyio.sleep(_POLL_INTERVAL)  # lets the results reach their streams
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._one:
+            await anyio.lowlevel.checkpoint()
+        await self._app(scope, receive, send)
 
 
 class HttpApplication:
     """Both transports in one ASGI application, `asgi`, behind everything that guards them; it closes `app`.
 
     Args:
-        calls: the value whose `admit` and `observer` `app` and `server` were given.
+        calls: the value whose `admit` and `observe` `app` and `server` were given.
         address: scheme, host and port on which the server listens.
         insecure: whether other machines are accepted without authentication.
     """
@@ -194,24 +161,62 @@ class HttpApplication:
         insecure: bool = False,
     ) -> None:
         settings = app.settings
-        self._server = server
-        self._app = app
-        self._calls = calls
+        self._server, self._app, self._calls = server, app, calls
         self._auth = Authentication(settings, settings.public_url or address)
         self._registry: SessionRegistry | None = None
-        calls.metrics.watch("sessions", "Open sessions.", lambda: self._registry.open_sessions if self._registry else 0)
-        self._health = Health(app, calls.metrics, closing=lambda: calls.closing)
+        calls.watch("sessions", "Open sessions.", lambda: self._registry.open_sessions if self._registry else 0)
         self._streams = OpenStreams(BodyLimits(self._transports(settings), settings))
         of_one_user = serves_one_user(settings, urlsplit(address).hostname or "", insecure=insecure)
-        callers = CallerMiddleware(calls.limits.bounding(self._streams), of_one_user=of_one_user)
-        guarded = Turnstile(self._auth.require(callers))
-        checked = HostAndOriginCheck(_cors(self._routes(guarded), settings), settings)
-        self.asgi = ResponseCounter(checked, calls.metrics, _PATHS)
+        callers = CallerMiddleware(calls.bounding(self._streams), of_one_user=of_one_user)
+        routes = self._routes(Turnstile(self._auth.require(callers)))
+        if settings.cors_origins:
+            routes = CORSMiddleware(
+                routes,
+                allow_origins=settings.cors_origins,
+                allow_methods=["GET", "POST", "DELETE"],
+                allow_headers=["*"],
+                expose_headers=["Mcp-Session-Id", "WWW-Authenticate", "Retry-After", "X-Request-Id"],
+            )
+        self.asgi = calls.counting(HostAndOriginCheck(routes, settings), _PATHS)
 
     async def drain(self, *, hurry: Callable[[], bool]) -> None:
-        """Wait for running calls (unless `hurry()`), fail those still running, then end the open streams."""
-        await self._calls.drain(hurry=hurry)
+        """Refuse new calls, wait for running ones (unless `hurry()`), cancel the rest, then end the open streams."""
+        running = self._calls.running
+        self._calls.closing = True
+        await _wait_while(lambda: bool(running) and not hurry(), CALL_GRACE_SECONDS)
+        for scope in list(running):
+            scope.cancel()
+        await _wait_while(lambda: bool(running), STREAM_GRACE_SECONDS)
+        await anyio.sleep(_POLL_INTERVAL)  # lets the results reach their streams
         await self._streams.end()
+
+    async def _health(self, _: Request) -> Response:
+        """200 as long as the process responds."""
+        return JSONResponse({"status": "ok", "version": __version__})
+
+    async def _ready(self, _: Request) -> Response:
+        """200 if the model is loaded and the store can be reached; else 503 with the reason."""
+        if self._calls.closing:
+            return JSONResponse({"status": "closing"}, status_code=503, headers={"retry-after": "10"})
+        checks = {"model": await self._check("model"), "store": await self._check("store")}
+        if set(checks.values()) == {"ok"}:
+            return JSONResponse({"status": "ok", **checks})
+        return JSONResponse({"status": "not ready", **checks}, status_code=503, headers={"retry-after": "5"})
+
+    async def _check(self, name: str) -> str:
+        try:
+            with anyio.fail_after(READINESS_TIMEOUT):
+                services = await self._app.services()
+                await (services.embedder.embed_query("ready?") if name == "model" else services.sessions.check())
+        except TimeoutError:
+            return "loading" if name == "model" else "no answer"
+        except DeepCriticalError as error:
+            return error.code
+        return "ok"
+
+    async def _metrics(self, _: Request) -> Response:
+        """The metrics in Prometheus' text format."""
+        return Response(generate_latest(self._calls.registry), media_type=CONTENT_TYPE_LATEST)
 
     def _transports(self, settings: Settings) -> ASGIApp:
         # The SDK's own check of Host and Origin is the same for all interfaces; ours guards the whole application.
@@ -229,7 +234,7 @@ class HttpApplication:
         for route in sse.routes:
             if isinstance(route, Route) and route.methods:
                 route.methods.discard("HEAD")  # the SDK opens a connection for it and never closes it
-        return Router([Route("/metrics", self._health.metrics), *streamable.routes, *sse.routes])
+        return Router([Route("/metrics", self._metrics), *streamable.routes, *sse.routes])
 
     def _routes(self, guarded: ASGIApp) -> ASGIApp:
         @asynccontextmanager
@@ -246,8 +251,8 @@ class HttpApplication:
         behind_auth = (MCP_PATH, SSE_PATH, MESSAGES_PATH + "{rest:path}", "/metrics")
         return Starlette(
             routes=[
-                Route("/health", self._health.health),
-                Route("/ready", self._health.ready),
+                Route("/health", self._health),
+                Route("/ready", self._ready),
                 *self._auth.routes(),
                 *(Route(path, guarded) for path in behind_auth),
             ],
@@ -266,18 +271,6 @@ class HttpApplication:
                 logger.warning("could not drop idle sessions: %s", error.message)
             except Exception:  # a bug here must not stop the server
                 logger.exception("could not drop idle sessions")
-
-
-def _cors(routes: ASGIApp, settings: Settings) -> ASGIApp:
-    if not settings.cors_origins:
-        return routes
-    return CORSMiddleware(
-        routes,
-        allow_origins=settings.cors_origins,
-        allow_methods=["GET", "POST", "DELETE"],
-        allow_headers=["*"],
-        expose_headers=["Mcp-Session-Id", "WWW-Authenticate", "Retry-After", "X-Request-Id"],
-    )
 
 
 def _release_memory(is_idle: bool) -> None:

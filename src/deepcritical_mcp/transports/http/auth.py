@@ -31,8 +31,8 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.net.json_fields import json_answer
-from deepcritical_mcp.transports.http.call_limits import RateLimit
 from deepcritical_mcp.transports.http.caller_context import client_address
+from deepcritical_mcp.transports.http.calls import RateLimit
 from deepcritical_mcp.transports.http.security import refusal
 
 T = TypeVar("T")

@@ -19,8 +19,9 @@ from uvicorn.server import ServerState
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.transports import exit_now, exit_within
-from deepcritical_mcp.transports.http.application import MCP_PATH, SSE_PATH, CallControl, HttpApplication
+from deepcritical_mcp.transports.http.application import MCP_PATH, SSE_PATH, HttpApplication
 from deepcritical_mcp.transports.http.auth import weak_tokens
+from deepcritical_mcp.transports.http.calls import CallControl
 from deepcritical_mcp.transports.http.security import listens_on_loopback_only
 
 if sys.platform != "win32":
@@ -230,7 +231,7 @@ def run_http(
     """Serve both transports until SIGTERM or SIGINT, then end the process.
 
     Args:
-        calls: the value whose `admit` and `observer` `app` and `server` were given.
+        calls: the value whose `admit` and `observe` `app` and `server` were given.
         transport: the one whose address is printed.
         insecure: accept other machines without authentication.
 
