@@ -212,9 +212,11 @@ def refresh(
     has locked a session. Run it again.
     """
     with error_boundary(debug=bool(ctx.obj), failed=USAGE_ERROR):
+        import anyio
+
         from deepcritical_mcp.cli.session_commands import refresh_sessions
 
-        code = refresh_sessions(session or [], web=web, as_json=as_json)
+        code = anyio.run(partial(refresh_sessions, session or [], web=web, as_json=as_json))
     raise typer.Exit(code)
 
 
@@ -230,9 +232,11 @@ def report(
     title: Annotated[str, Option(help="The page's title; the session's if omitted.", show_default=False)] = "",
 ) -> None:
     """Write a session's evidence as a single HTML page that opens in any browser, offline."""
+    import anyio
+
     from deepcritical_mcp.cli.session_commands import write_report
 
-    count, remarks = write_report(source, output, title=title)
+    count, remarks = anyio.run(partial(write_report, source, output, title=title))
     for remark in remarks:
         typer.echo(f"Note: {remark}", err=True)
     typer.echo(f"{counted(count, 'item')} of evidence written to {output}")

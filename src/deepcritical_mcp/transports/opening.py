@@ -98,7 +98,8 @@ def _answer(line: bytes, answers: dict[int | str, str], results: dict[str, dict[
     method, params, number = message.get("method"), message.get("params", {}), message.get("id")
     if method == "notifications/initialized" and answers and number is None:
         return method
-    if message.keys() - {"jsonrpc", "id", "method", "params"} or not _is_id(number) or number in answers:
+    is_id = (type(number) is int and abs(number) < 2**53) or (isinstance(number, str) and number.isascii())
+    if message.keys() - {"jsonrpc", "id", "method", "params"} or not is_id or number in answers:
         return ""
     if method == "initialize" and not answers and _is_plain(params):
         result = results[method]
@@ -113,12 +114,11 @@ def _answer(line: bytes, answers: dict[int | str, str], results: dict[str, dict[
     text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
     if method == "initialize":
         answers[number] = text
-    _write(f"{text}\n".encode())
+    left = f"{text}\n".encode()
+    while left:
+        select.select([], [_STDOUT], [])  # for a client that made the pipe non-blocking
+        left = left[os.write(_STDOUT, left) :]
     return method
-
-
-def _is_id(value: object) -> TypeGuard[int | str]:
-    return (type(value) is int and abs(value) < 2**53) or (isinstance(value, str) and value.isascii())
 
 
 def _next_line(read: bytes) -> tuple[bytes, bytes]:
@@ -133,12 +133,6 @@ def _next_line(read: bytes) -> tuple[bytes, bytes]:
     return line + end, rest
 
 
-def _write(answer: bytes) -> None:
-    while answer:
-        select.select([], [_STDOUT], [])  # for a client that made the pipe non-blocking
-        answer = answer[os.write(_STDOUT, answer) :]
-
-
 def _message(line: bytes) -> dict[str, Any]:
     """The JSON-RPC message in a line; empty if it is none, or may be refused."""
     if not line.endswith(b"\n") or b"\r" in line[:-2] or len(line) > MAX_LINE:  # for the SDK, "\r" is a line's end
@@ -146,43 +140,31 @@ def _message(line: bytes) -> dict[str, Any]:
     if line.count(b"{") + line.count(b"[") > MAX_BRACKETS:
         return {}
     try:
-        message: object = json.loads(line.decode(errors="replace"), parse_constant=_refuse)  # as the SDK decodes it
+        message = json.loads(line.decode(errors="replace"), parse_constant=_refuse)  # as the SDK decodes it
     except (ValueError, RecursionError):
         return {}
-    return message if _is_object(message) and message.get("jsonrpc") == "2.0" else {}
+    return message if isinstance(message, dict) and message.get("jsonrpc") == "2.0" else {}
 
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    return isinstance(value, dict)
-
-
-def _is_plain(params: object) -> TypeGuard[dict[str, Any]]:
+def _is_plain(params: Any) -> TypeGuard[dict[str, Any]]:
     """Whether the SDK certainly accepts these parameters of `initialize`, and with this version of the protocol."""
-    if not _is_object(params) or params.keys() != {"protocolVersion", "capabilities", "clientInfo"}:
-        return False
-    asked, capabilities, client = params["protocolVersion"], params["capabilities"], params["clientInfo"]
-    return (
-        isinstance(asked, str)
-        and asked in PROTOCOL_VERSIONS
-        and _is_object(capabilities)
-        and capabilities.keys() <= _CAPABILITIES
-        and all(_is_plain_capability(name, one) for name, one in capabilities.items())
-        and _is_object(client)
-        and {"name", "version"} <= client.keys() <= _CLIENT_INFO
-        and all(isinstance(one, str) for one in client.values())
-    )
-
-
-def _is_plain_capability(name: str, capability: object) -> bool:
-    if not _is_object(capability):
-        return False
-    if name == "roots":
-        return capability.keys() <= {"listChanged"} and all(isinstance(one, bool) for one in capability.values())
-    return all(_is_object(one) for one in capability.values())
+    match params:
+        case {"protocolVersion": str(asked), "capabilities": dict(capabilities), "clientInfo": dict(client), **more}:
+            return (
+                not more
+                and asked in PROTOCOL_VERSIONS
+                and capabilities.keys() <= _CAPABILITIES
+                and all(isinstance(one, dict) for one in capabilities.values())
+                and capabilities.get("roots", {}) in ({}, {"listChanged": False}, {"listChanged": True})
+                and {"name", "version"} <= client.keys() <= _CLIENT_INFO
+                and all(isinstance(one, str) for one in client.values())
+            )
+        case _:
+            return False
 
 
 def _leave(number: int, frame: object) -> None:

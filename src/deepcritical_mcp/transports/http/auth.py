@@ -30,7 +30,7 @@ from starlette.types import ASGIApp
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
-from deepcritical_mcp.net.json_fields import json_answer
+from deepcritical_mcp.net.json_fields import json_answer, list_of
 from deepcritical_mcp.transports.http.caller_context import client_address
 from deepcritical_mcp.transports.http.calls import RateLimit
 from deepcritical_mcp.transports.http.security import refusal
@@ -74,10 +74,8 @@ class OAuthVerifier:
     ) -> None:
         self._issuer = settings.oauth_issuer
         self._jwks_url = settings.oauth_jwks_url
-        root = public_url.rstrip("/")
-        self._audiences = (
-            [settings.oauth_audience] if settings.oauth_audience else [root + end for end in ("", "/", "/mcp", "/sse")]
-        )
+        ours = [public_url.rstrip("/") + end for end in ("", "/", "/mcp", "/sse")]
+        self._audiences = [settings.oauth_audience] if settings.oauth_audience else ours
         self._http = httpx.AsyncClient(transport=transport)
         once = RetryPolicy(attempts=1, attempt_timeout=FETCH_TIMEOUT, max_response_bytes=MAX_ANSWER_BYTES)
         self._api = ApiClient(self._http, provider=_ISSUER[0], title=_ISSUER[1], retry=once)
@@ -111,11 +109,11 @@ class OAuthVerifier:
         if not subject.strip() or subject != subject.encode(errors="ignore").decode():  # JSON may have half a character
             return None
         scope = claims.get("scope") or claims.get("scp")
-        scopes = scope.split() if isinstance(scope, str) else scope
+        scopes = scope.split() if isinstance(scope, str) else list_of(scope)
         return AccessToken(
             token=token,
             client_id=str(claims.get("client_id") or claims.get("azp") or "oauth"),
-            scopes=[str(one) for one in cast("list[object]", scopes)] if isinstance(scopes, list) else [],
+            scopes=[*map(str, scopes)],
             expires_at=int(claims["exp"]),
             subject=subject,
             claims={"iss": str(claims["iss"])},
@@ -235,8 +233,7 @@ class Authentication:
         """The caller whose token this is, None if unknown: one of the settings', or else the authorization server's.
         Compares with every token of the settings in constant time."""
         digest = _digest(token)
-        names = [name for name, known in self._pairs if hmac.compare_digest(known, digest)]
-        if names:
+        if names := [name for name, known in self._pairs if hmac.compare_digest(known, digest)]:
             return AccessToken(token=token, client_id=names[0], scopes=list(self._settings.oauth_scopes))
         return await self._oauth.verify_token(token) if self._oauth else None
 
@@ -253,12 +250,8 @@ class Authentication:
         """The protected resource metadata (RFC 9728) that leads OAuth clients to the authorization server."""
         if not self._oauth:
             return []
-        return create_protected_resource_routes(
-            self._resource,
-            [AnyHttpUrl(self._settings.oauth_issuer)],
-            list(self._settings.oauth_scopes) or None,
-            resource_name="deepcritical-mcp",
-        )
+        issuers, scopes = [AnyHttpUrl(self._settings.oauth_issuer)], list(self._settings.oauth_scopes) or None
+        return create_protected_resource_routes(self._resource, issuers, scopes, resource_name="deepcritical-mcp")
 
     async def aclose(self) -> None:
         """Close the connection to the authorization server."""

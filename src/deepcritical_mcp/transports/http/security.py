@@ -61,7 +61,8 @@ class HostAndOriginCheck:
         if len(hosts) != 1 or not self._is_allowed_host(hosts[0], scope):
             reason = "Unknown Host. If it is a name of this server, add it to DEEPCRITICAL_ALLOWED_HOSTS."
             return refusal(421, "unknown_host", reason)
-        if not all(map(self._is_allowed_origin, headers.getlist("origin"))):
+        origins = (origin for origin in headers.getlist("origin") if origin.lower() not in self._origins)
+        if "*" not in self._origins and not all(map(_is_loopback_origin, origins)):
             reason = "Requests from this Origin are not allowed. To allow them, add it to DEEPCRITICAL_CORS_ORIGINS."
             return refusal(403, "foreign_origin", reason)
         return None
@@ -77,12 +78,6 @@ class HostAndOriginCheck:
             allowed in ("*", name, value.lower()) or (allowed.startswith("*.") and name.endswith(allowed[1:]))
             for allowed in self._hosts
         )
-
-    def _is_allowed_origin(self, value: str) -> bool:
-        if "*" in self._origins or value.lower() in self._origins:
-            return True
-        scheme, _, host = value.partition("://")
-        return scheme in ("http", "https") and _is_loopback_name(host)
 
 
 def refusal(status: int, code: str, message: str, *, retry_after: float = 0) -> JSONResponse:
@@ -113,3 +108,8 @@ def listens_on_loopback_only(host: str) -> bool:
 def _is_loopback_name(host: str) -> bool:
     match = _HOST.fullmatch(host)
     return bool(match) and match["name"].strip("[]").lower() in _LOOPBACK_NAMES
+
+
+def _is_loopback_origin(origin: str) -> bool:
+    scheme, _, host = origin.partition("://")
+    return scheme in ("http", "https") and _is_loopback_name(host)

@@ -14,7 +14,6 @@ import anyio
 import uvicorn
 from sse_starlette.sse import AppStatus
 from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.server import ServerState
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
@@ -88,9 +87,8 @@ class HttpServer(uvicorn.Server):
         """Start; if uvicorn's internals have changed, with its own limit of connections instead of ours."""
         protocol = H11Protocol(self.config, self.server_state, {})
         if missing := [name for name in USED_OF_UVICORN if not hasattr(protocol, name)]:
-            logger.warning(
-                "only the number of connections is limited: uvicorn %s lacks %s", uvicorn.__version__, missing
-            )
+            told = "only the number of connections is limited: uvicorn %s lacks %s"
+            logger.warning(told, uvicorn.__version__, missing)
             self.config.http_protocol_class = H11Protocol
             self.config.limit_concurrency = self._max_connections
         await super().startup(sockets)
@@ -121,14 +119,8 @@ class BoundedProtocol(H11Protocol):
     max_per_address = 500
     request_timeout = 20.0
 
-    def __init__(
-        self,
-        config: uvicorn.Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        super().__init__(config, server_state, app_state, _loop)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self._timers: dict[Literal["head", "write"], asyncio.TimerHandle] = {}
 
     @property
@@ -149,13 +141,13 @@ class BoundedProtocol(H11Protocol):
         of_address = [one for one in others if one.client and one.client[0] == address]
         crowd = of_address if len(of_address) >= self.max_per_address else others
         if crowd is of_address or len(others) >= self.max_connections:
-            waiting = [one for one in crowd if one.waits_until]
-            if not waiting:
+            longest = min((one for one in crowd if one.waits_until), key=lambda one: one.waits_until, default=None)
+            if longest is None:
                 transport.write(_REFUSAL)
                 transport.close()
                 self.transport = transport
                 return
-            min(waiting, key=lambda one: one.waits_until).end()
+            longest.end()
         super().connection_made(transport)
         transport.set_write_buffer_limits(0)  # so that `pause_writing` is called whenever anything is unsent
         self._expect_head(self.request_timeout)
@@ -248,8 +240,7 @@ def run_http(
         logger.warning("the token of %s is short enough to be guessed; use 32 random characters", caller)
     path = SSE_PATH if transport == "sse" else MCP_PATH
     print(f"deepcritical-mcp listens on {url}{path}", file=sys.stderr, flush=True)  # noqa: T201
-    _raise_open_files_limit()
-    _share_malloc_arenas()
+    _prepare_process()
     for quiet in _SESSION_ID_LOGGERS:
         logging.getLogger(quiet).setLevel(max(logging.WARNING, logging.getLogger().level))
     http = HttpServer(application, settings)
@@ -293,18 +284,14 @@ def _check_exposure(settings: Settings, host: str, *, insecure: bool) -> None:
         )
 
 
-def _raise_open_files_limit() -> None:
-    """Connections and sessions need many open files: raise the soft limit as far as the hard one allows."""
-    if sys.platform == "win32":
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_OPEN_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def _share_malloc_arenas() -> None:
-    """Let all threads share two of glibc's arenas. By default most have their own, and free memory that is scattered
-    over them never returns to the system: three crowds of 200 clients left 90 MB behind, now 20."""
+def _prepare_process() -> None:
+    """Connections and sessions need many open files: raise the soft limit as far as the hard one allows. And let all
+    threads share two of glibc's arenas: by default most have their own, and free memory that is scattered over them
+    never returns to the system. Three crowds of 200 clients left 90 MB behind, now 20."""
+    if sys.platform != "win32":
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = _MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_OPEN_FILES)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
         mallopt(-8, 2)  # M_ARENA_MAX
