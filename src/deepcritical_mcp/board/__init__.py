@@ -93,14 +93,8 @@ def board_meta(
     records = [
         {"id": one.id, **one.citation.model_dump(mode="json", include=_RECORD, exclude_defaults=True)} for one in shown
     ]
-    meta = {
-        "session_id": session_id,
-        "total": total,
-        "map": spots,
-        "groups": named_groups(placed, places),
-        "records": records,
-    }
-    return {META_KEY: meta}
+    groups = named_groups(placed, places)
+    return {META_KEY: {"session_id": session_id, "total": total, "map": spots, "groups": groups, "records": records}}
 
 
 def board_report(
@@ -121,7 +115,11 @@ def board_report(
     the list of searches and the flow diagram; None if it is not known, which the page says. `remarks` are on the status
     of what is shown.
     """
-    searches = {"no_log": NO_LOG} if log is None else _searches(log, publications)
+    searches: dict[str, object] = {"no_log": NO_LOG}
+    if log is not None:
+        logged = [(one, one.model_dump(mode="json", exclude={"ids", "request"})) for one in log]
+        rows = [{**row, "failed": one.failed, "known": len(one.ids) - one.new} for one, row in logged]
+        searches = {"log": rows, "flow": flow_chart(flow_numbers(log, publications))}
     # In parts: the one line of `Evidence.decision` is for reading.
     marks = {
         one.id_of(text): {"decision": one.screening, "reason": one.screening_reason, "tags": one.tags}
@@ -138,19 +136,8 @@ def board_report(
     shown = {"session_id": session_id, "evidence": records, "warnings": [*remarks]}
     result = {"structuredContent": shown, "_meta": board_meta(session_id, evidence, places or {})}
     exports = {"ris": export_entries(publications, "ris"), "bibtex": export_entries(publications, "bibtex")}
-    title = clean_line(title)
-    return _assemble(
-        title, {"title": title, "created": clean_line(created), "result": result, "exports": exports, **searches}
-    )
-
-
-def _searches(log: Sequence[LoggedSearch], publications: Sequence[Publication]) -> dict[str, object]:
-    left_out = {"ids", "request"}
-    rows = [
-        {**one.model_dump(mode="json", exclude=left_out), "failed": one.failed, "known": len(one.ids) - one.new}
-        for one in log
-    ]
-    return {"log": rows, "flow": flow_chart(flow_numbers(log, publications))}
+    named = {"title": clean_line(title), "created": clean_line(created)}
+    return _assemble(named["title"], {**named, "result": result, "exports": exports, **searches})
 
 
 def _assemble(title: str, data: object) -> str:
@@ -161,7 +148,7 @@ def _assemble(title: str, data: object) -> str:
     for letter in "<>&\u2028\u2029":  # so that it cannot close the HTML element around it
         embedded = embedded.replace(letter, f"\\u{ord(letter):04x}")
     parts = {"CSP": policy.format(*digests), "TITLE": html.escape(title), "STYLE": style, "SCRIPT": script}
-    parts |= {"DATA": embedded}
+    parts["DATA"] = embedded
     # In one pass, so that a placeholder inside a title or the data is not filled.
     return re.sub("@([A-Z]+)@", lambda place: parts[place[1]], _source("board.html"))
 
@@ -189,25 +176,24 @@ _REGISTERED = ("database", "register")
 def flow_chart(numbers: FlowNumbers) -> dict[str, Any]:
     """The boxes of a PRISMA 2020 flow diagram from top to bottom, and remarks below them, as far as the session knows
     its numbers: without decisions it ends where screening begins."""
+    counts = {"Duplicates": numbers.duplicates, "Left out by filters": numbers.left_out}
+    counts |= {"Removed from the session": numbers.removed}
+    removed = [f"– {name}: {count}" for name, count in counts.items() if count]
+    removed = [f"Removed before screening (n = {sum(counts.values())})", *removed] if removed else []
     undecided = [f"Not decided on (n = {numbers.undecided})"] if numbers.undecided else []
-    steps = [
-        _step("Identification", _identified(numbers), _removed(numbers)),
-        _step("Screening", [f"Records in the session (n = {numbers.records})"], undecided),
-    ]
+    records = [f"Records in the session (n = {numbers.records})"]
+    steps: list[tuple[str, list[str], list[str]]] = [("Identification", _identified(numbers), removed)]
+    steps.append(("Screening", records, undecided))
     if numbers.screened:
         left = numbers.screened - sum(numbers.excluded.values())
         excluded = _excluded("Excluded without a full text", numbers.excluded)
-        steps.append(_step("Screening", [f"Records decided on (n = {numbers.screened})"], excluded))
+        steps.append(("Screening", [f"Records decided on (n = {numbers.screened})"], excluded))
         if numbers.excluded_with_text:
             excluded = _excluded("Excluded, full text in the session", numbers.excluded_with_text)
-            steps.append(_step("Eligibility", [f"Records left (n = {left})"], excluded))
-        steps.append(_step("Included", _included(numbers)))
-    return {"steps": steps, "notes": _notes(numbers)}
-
-
-def _step(phase: str, lines: Sequence[str], aside: Sequence[str] = ()) -> dict[str, object]:
-    """A box and, `aside`, what left the flow there; each a list of lines, () for none."""
-    return {"phase": phase, "lines": lines, "aside": aside}
+            steps.append(("Eligibility", [f"Records left (n = {left})"], excluded))
+        steps.append(("Included", _included(numbers), []))
+    boxes = [{"phase": phase, "lines": lines, "aside": aside} for phase, lines, aside in steps]
+    return {"steps": boxes, "notes": _notes(numbers)}
 
 
 def _identified(numbers: FlowNumbers) -> list[str]:
@@ -216,14 +202,6 @@ def _identified(numbers: FlowNumbers) -> list[str]:
         some = [one for one in numbers.identified if (one.source.method in _REGISTERED) == is_registered]
         lines += [title, *(f"– {one.source.name}: {one.records}" for one in some)] if some else []
     return lines
-
-
-def _removed(numbers: FlowNumbers) -> list[str]:
-    """What was removed before screening."""
-    counts = {"Duplicates": numbers.duplicates, "Left out by filters": numbers.left_out}
-    counts |= {"Removed from the session": numbers.removed}
-    lines = [f"– {name}: {count}" for name, count in counts.items() if count]
-    return [f"Removed before screening (n = {sum(counts.values())})", *lines] if lines else []
 
 
 def _excluded(title: str, excluded: Mapping[str, int]) -> list[str]:
