@@ -61,17 +61,15 @@ def install_server(name: ClientName, *, undo: bool, yes: bool, variables: Iterab
         console.print(f"Note: {client.title} does not seem to be installed here; its configuration file would be new.")
     for line in _shown(change):
         console.print(Text(line, style=_COLORS.get(line[:1], "")))
-    if not yes:
-        _ask(client)
+    if not (yes or _agreed(client)):
+        typer.echo("Nothing was changed.")
+        return
     apply(change)
     console.print(f"\nDone: the server was {'removed from' if undo else 'added to'} {client.title}.")
     if change.backup is not None:
         console.print(f"Backup of the original file: {_backup_path(client)}")
-    if undo:
-        console.print(f"Restart {client.title} for this to take effect.")
-    else:
-        console.print(client.restart_hint)
-        console.print(f"To undo this: {shell_command()} install --client {client.name} --undo")
+    how = f"{client.restart_hint}\nTo undo this: {shell_command()} install --client {client.name} --undo"
+    console.print(f"Restart {client.title} for this to take effect." if undo else how)
 
 
 def installation(client: McpClient, env: Mapping[str, str]) -> Change:
@@ -142,18 +140,15 @@ def _environment(variables: Iterable[str]) -> dict[str, str]:
     return env
 
 
-def _ask(client: McpClient) -> None:
+def _agreed(client: McpClient) -> bool:
     if not sys.stdin.isatty():
         raise ConfigurationError(
             "cannot ask for confirmation without a terminal; nothing was changed. Run the command again with --yes."
         )
     try:
-        agreed = typer.confirm(f"Change {client.path}?")
+        return typer.confirm(f"Change {client.path}?")
     except typer.Abort:
         raise KeyboardInterrupt from None
-    if not agreed:
-        typer.echo("Nothing was changed.")
-        raise typer.Exit
 
 
 def _shown(change: Change) -> list[str]:

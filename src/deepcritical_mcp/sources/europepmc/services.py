@@ -45,12 +45,8 @@ class EuropePMCRecords(EuropePMCService, RecordLookup):
             return [""] * len(wanted)
         page = await self.search(" OR ".join(terms), read_record, page_size=min(MAX_PAGE, _MOST_OF_ONE * len(terms)))
         found = sorted(page.records, key=articles_first)
-
-        def best(ids: RecordIds) -> Publication | str:
-            shared = [sum(shared_identifiers(record, ids)) for record in found]
-            return found[shared.index(max(shared))].publication if any(shared) else ""
-
-        return [*map(best, wanted)]
+        shared = [[sum(shared_identifiers(record, ids)) for record in found] for ids in wanted]
+        return [found[counts.index(max(counts))].publication if any(counts) else "" for counts in shared]
 
 
 def shared_identifiers(record: EuropePMCRecord, ids: RecordIds) -> list[bool]:
@@ -144,11 +140,10 @@ def _fields(known: Publication) -> dict[str, object]:
 async def _reading(body: bytes, record: EuropePMCRecord) -> Reading:
     """The article in an answer, described by its record, which knows its status; ProviderResponseError if it is
     another one."""
-    articles = await articles_in(body, PROVIDER, TITLE)
-    named = str(articles[0].fields.get("pmcid", "")) if articles else ""
-    if not articles or (named and record.publication.pmcid and named != record.publication.pmcid):
+    reading = next(iter(await articles_in(body, PROVIDER, TITLE)), None)
+    named = str(reading.fields.get("pmcid", "")) if reading else ""
+    if reading is None or (named and record.publication.pmcid and named != record.publication.pmcid):
         raise ProviderResponseError(PROVIDER, f"{TITLE} was asked for {record.full_text_id} and sent something else.")
-    reading = articles[0]
     fields = {**reading.fields, **_fields(record.publication)}
     return dataclasses.replace(reading, fields=fields, licence=reading.licence or record.publication.text.licence)
 
@@ -167,7 +162,7 @@ class EuropePMCCitations(EuropePMCService, CitingLookup):
     async def citing(self, pmid: str, limit: int) -> CitingDocuments:
         """Documents in the order of Europe PMC. A second request fetches the first 100 of those without a PMID."""
         page = await self.citations(pmid, page_size=min(limit, MAX_PAGE))
-        known: dict[str, None] = dict.fromkeys(filter(None, map(_pmid_of, page.records)))
+        known = dict.fromkeys(filter(None, map(_pmid_of, page.records)))
         others = [row for row in page.records if not _pmid_of(row) and _SAFE.fullmatch("".join(row))][:MAX_RECORDS]
         query = " OR ".join(f"(EXT_ID:{number} AND SRC:{source})" for source, number in others)
         found = (await self.search(query, read_record, page_size=len(others))).records if others else ()

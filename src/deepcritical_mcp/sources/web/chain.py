@@ -61,9 +61,7 @@ class ProviderChain(Source):
         seconds: float = 45.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._providers = tuple(providers)
-        self._cache = cache
-        self._seconds = seconds
+        self._providers, self._cache, self._seconds = tuple(providers), cache, seconds
         self._slots = {provider.name: Slots(concurrency) for provider in providers}
         self._circuits: Mapping[str, CircuitBreaker] = {
             provider.name: CircuitBreaker(provider.name, provider.title, clock=clock) for provider in providers
@@ -90,9 +88,7 @@ class ProviderChain(Source):
         """
         assert isinstance(request, WebRequest)
         end = anyio.current_time() + seconds_before(TO_READ_CACHE, cap=self._seconds)
-        reports: list[ProviderReport] = []
-        remarks: list[str] = []
-        causes: list[ProviderError] = []
+        reports, remarks, causes = list[ProviderReport](), list[str](), list[ProviderError]()
 
         def report(name: str, status: Literal["ok", "failed", "skipped"], detail: str, results: int = 0) -> None:
             reports.append(ProviderReport(name=name, status=status, detail=detail, results=results))

@@ -77,10 +77,9 @@ class DuckDuckGoTool(WebTool):
 
         sent = as_sent({"q": query, "kl": _WORLDWIDE, **({"df": limit} if limit else {})})
         page = replace(await self._client.run(attempt), sent=sent)
-        if options.topic == "news" and number == 0:
-            note = "DuckDuckGo has no news search: these are general results."
-            return replace(page, warnings=(note, *page.warnings))
-        return page
+        is_told = options.topic == "news" and number == 0
+        note = ("DuckDuckGo has no news search: these are general results.",) if is_told else ()
+        return replace(page, warnings=(*note, *page.warnings))
 
     def _ask(self, query: str, limit: str, number: int) -> WebPage:
         import primp
@@ -146,24 +145,20 @@ class DuckDuckGoTool(WebTool):
             tree = html.document_fromstring(text.encode("utf-8", "replace"), parser=html.HTMLParser(encoding="utf-8"))
         except (html.etree.LxmlError, ValueError):
             return
-        for link, snippet, date in _rows(tree):
-            url = urljoin("https://duckduckgo.com/", link.get("href", ""))
-            page = web_page(self.name, title=_words(link), url=url, content=snippet, date=date)
+        # Also match links in headings, in case the class name changes.
+        links = tree.xpath("//a[contains(@class, 'result__a')] | //div[contains(@class, 'body')]//h2//a")
+        for link in links[:MAX_LINKS]:
+            result = next(iter(link.xpath("ancestor::div[contains(@class, 'result__body')]")), link.getparent())
+            if result.xpath("ancestor-or-self::div[contains(@class, 'result--ad')]"):
+                continue
+            within = islice(result.iter("*"), MAX_ELEMENTS)
+            snippet = [one for one in within if "result__snippet" in one.get("class", "")][:1]
+            day, url = _DATE.search(_words(result)), urljoin("https://duckduckgo.com/", link.get("href", ""))
+            date = day[1] if day else UNKNOWN_DATE
+            page = web_page(self.name, title=_words(link), url=url, content=_words(*snippet), date=date)
             # Links that still lead to DuckDuckGo are advertisements or its own pages.
             if page and not host_of(page.url).endswith("duckduckgo.com"):
                 yield page
-
-
-def _rows(tree: Any) -> Iterator[tuple[Any, str, str]]:
-    # Also match links in headings, in case the class name changes.
-    links = tree.xpath("//a[contains(@class, 'result__a')] | //div[contains(@class, 'body')]//h2//a")
-    for link in links[:MAX_LINKS]:
-        result = next(iter(link.xpath("ancestor::div[contains(@class, 'result__body')]")), link.getparent())
-        if not result.xpath("ancestor-or-self::div[contains(@class, 'result--ad')]"):
-            within = islice(result.iter("*"), MAX_ELEMENTS)
-            snippet = [one for one in within if "result__snippet" in one.get("class", "")]
-            day = _DATE.search(_words(result))
-            yield link, _words(*snippet[:1]), day[1] if day else UNKNOWN_DATE
 
 
 def _words(*elements: Any) -> str:

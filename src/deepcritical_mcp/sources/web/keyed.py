@@ -73,10 +73,8 @@ class KeyedTool(WebTool):
     def __init__(
         self, client: ApiClient, *, base_url: str, api_key: SecretStr, today: Callable[[], datetime.date] = current_date
     ) -> None:
-        self._client = client
-        self._base_url = base_url
+        self._client, self._base_url, self._today = client, base_url, today
         self._key = api_key.get_secret_value()
-        self._today = today
         self.key_variable = "" if self._key else variable_name(f"{self.name}_api_key")
         hide_keys_in_urls(self._key)
 

@@ -125,8 +125,7 @@ class WebTool(ABC):
         what the provider could not do.
         """
         fitted, warnings = self._fitted(query, options)
-        found, scores = dict[str, Publication](), dict[str, float]()
-        allowed: list[Publication] = []
+        found, scores, allowed = dict[str, Publication](), dict[str, float](), list[Publication]()
         total, sent = 0, ""
         for number in range(self.max_pages[options.search_depth]):
             try:

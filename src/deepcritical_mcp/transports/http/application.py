@@ -51,9 +51,7 @@ class BodyLimits:
     """ASGI middleware that reads the whole body first and passes it on only if it is within the limits."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app = app
-        self._max_body = settings.max_body
-        self._timeout = settings.request_timeout
+        self._app, self._max_body, self._timeout = app, settings.max_body, settings.request_timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
@@ -289,9 +287,7 @@ class OpenStreams:
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._closing = False
-        self._ended = anyio.Event()
+        self._app, self._closing, self._ended = app, False, anyio.Event()
         self._open: dict[anyio.CancelScope, str] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

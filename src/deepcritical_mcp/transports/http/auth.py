@@ -72,8 +72,7 @@ class OAuthVerifier:
         transport: httpx.AsyncBaseTransport | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._issuer = settings.oauth_issuer
-        self._jwks_url = settings.oauth_jwks_url
+        self._issuer, self._jwks_url = settings.oauth_issuer, settings.oauth_jwks_url
         ours = [public_url.rstrip("/") + end for end in ("", "/", "/mcp", "/sse")]
         self._audiences = [settings.oauth_audience] if settings.oauth_audience else ours
         self._http = httpx.AsyncClient(transport=transport)

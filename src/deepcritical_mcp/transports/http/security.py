@@ -45,8 +45,7 @@ class HostAndOriginCheck:
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app = app
-        public = urlsplit(settings.public_url)
+        self._app, public = app, urlsplit(settings.public_url)
         self._hosts = [host.lower() for host in (*settings.allowed_hosts, public.hostname or "") if host]
         own = f"{public.scheme}://{public.netloc}" if public.netloc else ""
         self._origins = {origin.rstrip("/").lower() for origin in (*settings.cors_origins, own) if origin}
