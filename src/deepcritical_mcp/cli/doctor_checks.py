@@ -225,7 +225,7 @@ async def sources(settings: Settings, rows: Sequence[SourceRow] | None = None) -
     async with http:
         net = Net(http, retry=_ONCE)
         pairs = [(check, one.kind) for one in created(Source, asked_rows, settings, net) for check in one.checks()]
-        running = [_run(check, kind if check.searches else "") for check, kind in pairs]
+        running = [_run(*pair) if pair[0].searches else _run(pair[0]) for pair in pairs]
         running += [_run(check) for one in created(Service, others, settings, net) for check in one.checks()]
         asked = await asyncio.gather(*running)
     every = (*asked_rows, *others)

@@ -98,8 +98,7 @@ def _answer(line: bytes, answers: dict[int | str, str], results: dict[str, dict[
     method, params, number = message.get("method"), message.get("params", {}), message.get("id")
     if method == "notifications/initialized" and answers and number is None:
         return method
-    is_id = (type(number) is int and abs(number) < 2**53) or (isinstance(number, str) and number.isascii())
-    if message.keys() - {"jsonrpc", "id", "method", "params"} or not is_id or number in answers:
+    if message.keys() - {"jsonrpc", "id", "method", "params"} or not _is_id(number) or number in answers:
         return ""
     if method == "initialize" and not answers and _is_plain(params):
         result = results[method]
@@ -140,31 +139,40 @@ def _message(line: bytes) -> dict[str, Any]:
     if line.count(b"{") + line.count(b"[") > MAX_BRACKETS:
         return {}
     try:
-        message = json.loads(line.decode(errors="replace"), parse_constant=_refuse)  # as the SDK decodes it
+        message: object = json.loads(line.decode(errors="replace"), parse_constant=_refuse)  # as the SDK decodes it
     except (ValueError, RecursionError):
         return {}
-    return message if isinstance(message, dict) and message.get("jsonrpc") == "2.0" else {}
+    return message if _is_object(message) and message.get("jsonrpc") == "2.0" else {}
 
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _is_plain(params: Any) -> TypeGuard[dict[str, Any]]:
+def _is_id(value: object) -> TypeGuard[int | str]:
+    return (type(value) is int and abs(value) < 2**53) or (isinstance(value, str) and value.isascii())
+
+
+def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def _is_plain(params: object) -> TypeGuard[dict[str, Any]]:
     """Whether the SDK certainly accepts these parameters of `initialize`, and with this version of the protocol."""
-    match params:
-        case {"protocolVersion": str(asked), "capabilities": dict(capabilities), "clientInfo": dict(client), **more}:
-            return (
-                not more
-                and asked in PROTOCOL_VERSIONS
-                and capabilities.keys() <= _CAPABILITIES
-                and all(isinstance(one, dict) for one in capabilities.values())
-                and capabilities.get("roots", {}) in ({}, {"listChanged": False}, {"listChanged": True})
-                and {"name", "version"} <= client.keys() <= _CLIENT_INFO
-                and all(isinstance(one, str) for one in client.values())
-            )
-        case _:
-            return False
+    if not _is_object(params) or params.keys() != {"protocolVersion", "capabilities", "clientInfo"}:
+        return False
+    asked, capabilities, client = params["protocolVersion"], params["capabilities"], params["clientInfo"]
+    return (
+        isinstance(asked, str)
+        and asked in PROTOCOL_VERSIONS
+        and _is_object(capabilities)
+        and capabilities.keys() <= _CAPABILITIES
+        and all(map(_is_object, capabilities.values()))
+        and capabilities.get("roots", {}) in ({}, {"listChanged": False}, {"listChanged": True})
+        and _is_object(client)
+        and {"name", "version"} <= client.keys() <= _CLIENT_INFO
+        and all(isinstance(one, str) for one in client.values())
+    )
 
 
 def _leave(number: int, frame: object) -> None:

@@ -162,7 +162,7 @@ class EuropePMCCitations(EuropePMCService, CitingLookup):
     async def citing(self, pmid: str, limit: int) -> CitingDocuments:
         """Documents in the order of Europe PMC. A second request fetches the first 100 of those without a PMID."""
         page = await self.citations(pmid, page_size=min(limit, MAX_PAGE))
-        known = dict.fromkeys(filter(None, map(_pmid_of, page.records)))
+        known: dict[str, None] = dict.fromkeys(filter(None, map(_pmid_of, page.records)))
         others = [row for row in page.records if not _pmid_of(row) and _SAFE.fullmatch("".join(row))][:MAX_RECORDS]
         query = " OR ".join(f"(EXT_ID:{number} AND SRC:{source})" for source, number in others)
         found = (await self.search(query, read_record, page_size=len(others))).records if others else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import cast
 
 from deepcritical_mcp.dates import current_date
@@ -138,8 +138,9 @@ def _dated(struct: object) -> str:
 def _enrollment(info: object) -> str:
     """How many take part, and whether that is an estimate: "120 (actual)"; "" if it is unknown."""
     count = number_of(field_at(info, "count"))
-    is_known = count is not None and count < UNKNOWN_COUNT
-    return f"{int(count)}{framed(' ({})', in_words(text_at(info, 'type')))}" if is_known else ""
+    if count is None or count >= UNKNOWN_COUNT:
+        return ""
+    return f"{int(count)}{framed(' ({})', in_words(text_at(info, 'type')))}"
 
 
 def _arms(module: Study) -> Iterator[str]:
@@ -281,10 +282,9 @@ def _notices(study: Study) -> tuple[StatusNotice, ...]:
     """The first `MAX_TRIAL_PAPERS` papers of a trial, those that the sponsor names first. What is only background is
     left to the full text."""
     papers = _papers(field_at(study, "protocolSection", "referencesModule", "references"))
-    named = [(kind, one) for kind, some in papers.items() for one in some.values()][:MAX_TRIAL_PAPERS]
-    return tuple(
-        _paper(kind, one, is_cited=kind == "result" and number < _CITED) for number, (kind, one) in enumerate(named)
-    )
+    cited = [*papers["result"].values()][:_CITED]
+    notices = (_paper(kind, one, is_cited=one in cited) for kind, some in papers.items() for one in some.values())
+    return tuple(islice(notices, MAX_TRIAL_PAPERS))
 
 
 def _paper(kind: NoticeKind, reference: Study, *, is_cited: bool) -> StatusNotice:

@@ -124,10 +124,9 @@ class KeyedTool(WebTool):
         headers = {"Accept": "application/json"} | ({header: form.format(self._key)} if header else {})
         # The key comes last, so that logs that truncate URLs cut it off.
         params = {**(params or {}), **({} if header else {"api_key": self._key})}
-        parts = RequestParts(headers=headers)
-        method, parts = ("POST", {**parts, "json": body}) if body else ("GET", {**parts, "params": params})
+        parts = RequestParts(headers=headers, json=body) if body else RequestParts(headers=headers, params=params)
         return await self._client.request(
-            method,
+            "POST" if body else "GET",
             f"{self._base_url}/{path}",
             lambda response: read(json_answer(self.name, self.title, response)),
             **parts,

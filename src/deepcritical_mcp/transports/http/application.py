@@ -61,35 +61,34 @@ class BodyLimits:
         if declared.isdecimal() and int(declared) > self._max_body:
             await self._too_large()(scope, receive, send)
             return
-        body: bytes | None = b""
+        found: bytes | Response | None = None
         with anyio.move_on_after(self._timeout) as slow:
-            body = await self._read(receive)
+            found = await self._read(receive)
         if slow.cancelled_caught:
             text = f"The request body did not arrive within {self._timeout:g} seconds. Send it again."
-            await refusal(408, "slow_request", text, retry_after=1)(scope, receive, send)
-        elif body is not None:  # else the client has disconnected
-            is_long = len(body) > READ_AT_ONCE
-            found = await anyio.to_thread.run_sync(self._read_body, body) if is_long else self._read_body(body)
-            if isinstance(found, bytes):
-                messages: list[Message] = [{"type": "http.request", "body": found, "more_body": False}]
+            found = refusal(408, "slow_request", text, retry_after=1)
+        elif isinstance(found, bytes):
+            is_long = len(found) > READ_AT_ONCE
+            found = await anyio.to_thread.run_sync(self._read_body, found) if is_long else self._read_body(found)
+        if isinstance(found, Response):
+            await found(scope, receive, send)
+        elif found is not None:  # else the client has disconnected
+            messages: list[Message] = [{"type": "http.request", "body": found, "more_body": False}]
 
-                async def replay() -> Message:
-                    return messages.pop() if messages else await receive()
+            async def replay() -> Message:
+                return messages.pop() if messages else await receive()
 
-                await self._app(scope, replay, send)
-            else:
-                await found(scope, receive, send)
+            await self._app(scope, replay, send)
 
     async def _read(self, receive: Receive) -> bytes | None:
         """The body, cut off above the limit; None if the client disconnects before its end."""
-        body = bytearray()
-        while len(body) <= self._max_body:
+        body, more = bytearray(), True
+        while more and len(body) <= self._max_body:
             message = await receive()
             if message["type"] != "http.request":
                 return None
             body += message.get("body", b"")
-            if not message.get("more_body", False):
-                break
+            more = message.get("more_body", False)
         return bytes(body)
 
     def _read_body(self, body: bytes) -> bytes | Response:
@@ -196,8 +195,8 @@ class HttpApplication:
         """200 if the model is loaded and the store can be reached; else 503 with the reason."""
         if self._calls.closing:
             return JSONResponse({"status": "closing"}, status_code=503, headers={"retry-after": "10"})
-        checks = {"model": await self._check("model"), "store": await self._check("store")}
-        if set(checks.values()) == {"ok"}:
+        checks = {name: await self._check(name) for name in ("model", "store")}
+        if {*checks.values()} == {"ok"}:
             return JSONResponse({"status": "ok", **checks})
         return JSONResponse({"status": "not ready", **checks}, status_code=503, headers={"retry-after": "5"})
 
@@ -246,16 +245,9 @@ class HttpApplication:
                 await self._auth.aclose()
                 await self._app.aclose()
 
+        own = [Route("/health", self._health), Route("/ready", self._ready), *self._auth.routes()]
         behind_auth = (MCP_PATH, SSE_PATH, MESSAGES_PATH + "{rest:path}", "/metrics")
-        return Starlette(
-            routes=[
-                Route("/health", self._health),
-                Route("/ready", self._ready),
-                *self._auth.routes(),
-                *(Route(path, guarded) for path in behind_auth),
-            ],
-            lifespan=lifespan,
-        )
+        return Starlette(routes=[*own, *(Route(path, guarded) for path in behind_auth)], lifespan=lifespan)
 
     async def _sweep(self) -> None:
         """Drop idle sessions, also while no requests come in, and release memory."""

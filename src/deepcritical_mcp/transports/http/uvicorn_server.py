@@ -59,12 +59,9 @@ class HttpServer(uvicorn.Server):
 
     def __init__(self, application: HttpApplication, settings: Settings) -> None:
         AppStatus.disable_automatic_graceful_drain()  # it would end the streams before the running calls
-        proxies = list(settings.trusted_proxies)
-        limits = {
-            "max_connections": settings.max_connections,
-            "max_per_address": settings.max_connections if proxies else -(-settings.max_connections // 2),
-            "request_timeout": settings.request_timeout,
-        }
+        proxies, most = list(settings.trusted_proxies), settings.max_connections
+        limits: dict[str, float] = {"max_connections": most, "max_per_address": most if proxies else -(-most // 2)}
+        limits["request_timeout"] = settings.request_timeout
         super().__init__(
             uvicorn.Config(
                 application.asgi,
@@ -79,9 +76,7 @@ class HttpServer(uvicorn.Server):
                 timeout_graceful_shutdown=SHUTDOWN_SECONDS,
             )
         )
-        self._hurry = False
-        self._application = application
-        self._max_connections = settings.max_connections
+        self._hurry, self._application, self._max_connections = False, application, most
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start; if uvicorn's internals have changed, with its own limit of connections instead of ours."""
