@@ -103,12 +103,9 @@ def serve(
         settings = server_settings()
         log_profile(settings, profile)
         calls = CallControl(settings)
+        finds = settings.is_authenticated or serves_one_user(settings, host, insecure=insecure)
         server = create_server(
-            settings,
-            profile=profile,
-            admission=calls.admit,
-            middleware=[calls.observe],
-            finds_titles=settings.is_authenticated or serves_one_user(settings, host, insecure=insecure),
+            settings, profile=profile, admission=calls.admit, middleware=[calls.observe], finds_titles=finds
         )
         server.app.warm_up()
         run_http(server, server.app, calls, transport, host=host, port=port, insecure=insecure)

@@ -49,11 +49,7 @@ from deepcritical_mcp.urls import is_web_address
 NAME, TITLE = "crossref", "Crossref"
 SELECT = "DOI,updated-by,update-to,relation"
 """The fields that are read here, for a request."""
-_TYPES: dict[str, NoticeKind] = {
-    name: cast("NoticeKind", kind)
-    for kind, names in data_table(__file__, "update_types.txt").items()
-    for name in names.split()
-}
+_TYPES = cast("dict[str, NoticeKind]", data_table(__file__, "update_types.txt"))
 _KINDS: dict[str, NoticeKind] = {name.strip("()"): kind for name, kind in _TYPES.items()}
 """Kinds of notices by Crossref's types of updates."""
 _REINSTATEMENT = "reinstatement"

@@ -51,6 +51,7 @@ SPACING = 0.21
 MAX_PAGE = 1_000
 """Results that one request may ask for."""
 T = TypeVar("T")
+ReadRow = Callable[[Mapping[str, object]], T | None]
 _MAX_QUOTE = 200
 MAX_QUERY_STRING = 1_500
 """Characters; a longer query is sent in the body, since some servers on the way refuse long addresses."""
@@ -92,13 +93,7 @@ class EuropePMCService(JsonService):
     )
 
     async def search(
-        self,
-        query: str,
-        read_row: Callable[[Mapping[str, object]], T | None],
-        *,
-        page_size: int = 25,
-        cursor: str = "*",
-        result_type: str = "core",
+        self, query: str, read_row: ReadRow[T], *, page_size: int = 25, cursor: str = "*", result_type: str = "core"
     ) -> EuropePMCPage[T]:
         """A page of what `query` finds, in Europe PMC's query language: what `read_row`, e.g. `read_record`, makes of
         each row; None is not a record."""
@@ -138,11 +133,7 @@ class EuropePMCService(JsonService):
 
 
 def _page(
-    response: httpx.Response,
-    read_row: Callable[[Mapping[str, object]], T | None],
-    *,
-    place: str = "resultList.result",
-    cursor: str = "",
+    response: httpx.Response, read_row: ReadRow[T], *, place: str = "resultList.result", cursor: str = ""
 ) -> EuropePMCPage[T]:
     payload = json_answer(PROVIDER, TITLE, response)
     if "errCode" in payload:

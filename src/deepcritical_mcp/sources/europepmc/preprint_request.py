@@ -27,10 +27,7 @@ _NOTATIONS = (
         re.compile(_NARROWING_TAG, re.IGNORECASE),
         "{} is PubMed's notation and was left out; min_date and max_date limit dates.",
     ),
-    (
-        re.compile(_TAG),
-        "PubMed's field tags ({}) were left out; Europe PMC's fields are TITLE:, AUTH: and so on.",
-    ),
+    (re.compile(_TAG), "PubMed's field tags ({}) were left out; Europe PMC's fields are TITLE:, AUTH: and so on."),
 )
 """What is written in PubMed's notation is left out; the remark says so."""
 _TOKEN = re.compile(

@@ -52,13 +52,10 @@ class EuropePMCRecords(EuropePMCService, RecordLookup):
 def shared_identifiers(record: EuropePMCRecord, ids: RecordIds) -> list[bool]:
     """Whether the record itself has each of the identifiers, as a search also finds what is only similar."""
     known = record.publication
-    pairs = (
-        (known.pmid, ids.pmid),
-        (known.pmcid, ids.pmcid.upper()),
-        (known.preprint_number, ids.preprint_number.upper()),
-        (normalize_doi(known.doi), normalize_doi(ids.doi)),
-    )
-    return [bool(one) and one == other for one, other in pairs]
+    own = RecordIds(known.pmid, known.pmcid, normalize_doi(known.doi), "", known.preprint_number)
+    doi, number = normalize_doi(ids.doi), ids.preprint_number.upper()
+    others = ids._replace(pmcid=ids.pmcid.upper(), doi=doi, preprint_number=number)
+    return [bool(one) and one == other for one, other in zip(own, others, strict=True)]
 
 
 class EuropePMC(EuropePMCService, FullTextSource):

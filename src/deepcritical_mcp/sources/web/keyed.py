@@ -44,6 +44,8 @@ from deepcritical_mcp.sources.web.provider import WebPage, WebTool, publication_
 from deepcritical_mcp.sources.web.request import WebOptions
 
 T = TypeVar("T")
+Read = Callable[[Mapping[str, object]], T]
+Params = Mapping[str, str | int]
 MAX_ANSWER = 2 * 1024 * 1024
 """Bytes of an answer; a page of results has a tenth of it."""
 
@@ -112,12 +114,7 @@ class KeyedTool(WebTool):
         return SourceCheck(self.title, examine, key_variable=variable)
 
     async def get(
-        self,
-        path: str,
-        read: Callable[[Mapping[str, object]], T],
-        params: Mapping[str, str | int] | None = None,
-        *,
-        body: Mapping[str, object] | None = None,
+        self, path: str, read: Read[T], params: Params | None = None, *, body: Mapping[str, object] | None = None
     ) -> T:
         """What `read` makes of the JSON object at `path` below the base URL, to which a `body` is posted."""
         header, form = self.key_header
@@ -125,16 +122,12 @@ class KeyedTool(WebTool):
         # The key comes last, so that logs that truncate URLs cut it off.
         params = {**(params or {}), **({} if header else {"api_key": self._key})}
         parts = RequestParts(headers=headers, json=body) if body else RequestParts(headers=headers, params=params)
+        method, url = "POST" if body else "GET", f"{self._base_url}/{path}"
         return await self._client.request(
-            "POST" if body else "GET",
-            f"{self._base_url}/{path}",
-            lambda response: read(json_answer(self.name, self.title, response)),
-            **parts,
+            method, url, lambda response: read(json_answer(self.name, self.title, response)), **parts
         )
 
-    async def asked(
-        self, path: str, read: Callable[[Mapping[str, object]], WebPage], params: Mapping[str, str | int]
-    ) -> WebPage:
+    async def asked(self, path: str, read: Read[WebPage], params: Params) -> WebPage:
         """The page of results that `read` makes of the answer, which says what was asked."""
         return replace(await self.get(path, read, params), sent=as_sent(params))
 
@@ -165,13 +158,10 @@ class KeyedTool(WebTool):
 
     def _of(self, row: Mapping[str, object]) -> Publication | None:
         dates = (publication_date(text_of(row.get(field)), self._today()) for field in self.date_fields)
-        return web_page(
-            self.name,
-            title=self.masked(without_markup(text_of(row.get("title")))),
-            url=self.masked(text_of(row.get(self.url_field))),
-            content=self.masked(self.content(row)),
-            date=next((date for date in dates if date != UNKNOWN_DATE), UNKNOWN_DATE),
-        )
+        date = next((date for date in dates if date != UNKNOWN_DATE), UNKNOWN_DATE)
+        title, url = without_markup(text_of(row.get("title"))), text_of(row.get(self.url_field))
+        title, url, content = map(self.masked, (title, url, self.content(row)))
+        return web_page(self.name, title=title, url=url, content=content, date=date)
 
 
 # Limits of Tavily's search endpoint.

@@ -144,35 +144,27 @@ class HttpApplication:
 
     Args:
         calls: the value whose `admit` and `observe` `app` and `server` were given.
-        address: scheme, host and port on which the server listens.
+        url: scheme, host and port on which the server listens.
         insecure: whether other machines are accepted without authentication.
     """
 
     def __init__(
-        self,
-        server: MCPServer[AppContext],
-        app: AppContext,
-        calls: CallControl,
-        address: str,
-        *,
-        insecure: bool = False,
+        self, server: MCPServer[AppContext], app: AppContext, calls: CallControl, url: str, *, insecure: bool = False
     ) -> None:
         settings = app.settings
         self._server, self._app, self._calls = server, app, calls
-        self._auth = Authentication(settings, settings.public_url or address)
+        self._auth = Authentication(settings, settings.public_url or url)
         self._registry: SessionRegistry | None = None
         calls.watch("sessions", "Open sessions.", lambda: self._registry.open_sessions if self._registry else 0)
         self._streams = OpenStreams(BodyLimits(self._transports(settings), settings))
-        of_one_user = serves_one_user(settings, urlsplit(address).hostname or "", insecure=insecure)
+        of_one_user = serves_one_user(settings, urlsplit(url).hostname or "", insecure=insecure)
         callers = CallerMiddleware(calls.bounding(self._streams), of_one_user=of_one_user)
         routes = self._routes(Turnstile(self._auth.require(callers)))
         if settings.cors_origins:
+            origins, methods = settings.cors_origins, ["GET", "POST", "DELETE"]
+            seen = ["Mcp-Session-Id", "WWW-Authenticate", "Retry-After", "X-Request-Id"]
             routes = CORSMiddleware(
-                routes,
-                allow_origins=settings.cors_origins,
-                allow_methods=["GET", "POST", "DELETE"],
-                allow_headers=["*"],
-                expose_headers=["Mcp-Session-Id", "WWW-Authenticate", "Retry-After", "X-Request-Id"],
+                routes, allow_origins=origins, allow_methods=methods, allow_headers=["*"], expose_headers=seen
             )
         self.asgi = calls.counting(HostAndOriginCheck(routes, settings), _PATHS)
 

@@ -77,14 +77,9 @@ class CallerMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         user, headers = scope.get("user"), Headers(scope=scope)
         given = headers.get("x-request-id", "")
-        caller = Caller(
-            name=caller_of(user.access_token) if isinstance(user, AuthenticatedUser) else "",
-            address=client_address(scope),
-            request_id=given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex,
-            path=scope["path"],
-            connection=headers.get("mcp-session-id", ""),
-        )
-
+        name = caller_of(user.access_token) if isinstance(user, AuthenticatedUser) else ""
+        request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        caller = Caller(name, client_address(scope), request_id, scope["path"], headers.get("mcp-session-id", ""))
         is_users = self._of_one_user and caller.is_local and not is_forwarded(headers)
         scope.setdefault("state", {})[ONE_USER] = is_users
         complete = False

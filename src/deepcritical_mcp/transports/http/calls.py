@@ -213,15 +213,8 @@ class CallControl:
             if cause.get("provider"):
                 self._providers.labels(cause["provider"], "failed").inc()
         caller = current_caller() or Caller(name="", address="", request_id="", path="")
-        fields = {
-            "tool": tool,
-            "outcome": outcome,
-            "ms": round(seconds * 1_000),
-            "request_id": caller.request_id,
-            "caller": caller.name,
-            "path": caller.path,
-            "protocol": ctx.protocol_version,
-        }
+        fields = {"tool": tool, "outcome": outcome, "ms": round(seconds * 1_000), "request_id": caller.request_id}
+        fields |= {"caller": caller.name, "path": caller.path, "protocol": ctx.protocol_version}
         if self._settings.log_queries:
             arguments: Mapping[str, object] = params.get("arguments") or {}
             fields["query"] = next((str(arguments[name])[:500] for name in ("query", "topic") if name in arguments), "")
