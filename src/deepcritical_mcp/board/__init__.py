@@ -193,7 +193,12 @@ def flow_chart(numbers: FlowNumbers) -> dict[str, Any]:
             steps.append(("Eligibility", [f"Records left (n = {left})"], excluded))
         steps.append(("Included", _included(numbers), []))
     boxes = [{"phase": phase, "lines": lines, "aside": aside} for phase, lines, aside in steps]
-    return {"steps": boxes, "notes": _notes(numbers)}
+    texts = f"The session has the full text, page or registration of {numbers.retrieved} of {numbers.records} records"
+    texts += f"; of {numbers.not_retrieved} it was asked for and not obtained." if numbers.not_retrieved else "."
+    notes = ["Nothing has been included or excluded yet, so the diagram ends here."] if not numbers.screened else []
+    if numbers.undecided and numbers.screened:
+        notes.append("Whether the records without a decision were screened is not known.")
+    return {"steps": boxes, "notes": [*notes, texts]}
 
 
 def _identified(numbers: FlowNumbers) -> list[str]:
@@ -223,14 +228,6 @@ def _included(numbers: FlowNumbers) -> list[str]:
     return lines
 
 
-def _notes(numbers: FlowNumbers) -> list[str]:
-    texts = f"The session has the full text, page or registration of {numbers.retrieved} of {numbers.records} records"
-    texts += f"; of {numbers.not_retrieved} it was asked for and not obtained." if numbers.not_retrieved else "."
-    decided = "" if numbers.screened else "Nothing has been included or excluded yet, so the diagram ends here."
-    undecided = "Whether the records without a decision were screened is not known." if numbers.undecided else ""
-    return [line for line in (decided, undecided if numbers.screened else "", texts) if line]
-
-
 # Our own choices: fewer items show no groups, and more names than that do not fit on the map.
 _FEWEST_ITEMS, _FEWEST_IN_GROUP, _MOST_GROUPS = 8, 3, 6
 # A name fits a group if so many of its items have the term.
@@ -243,7 +240,12 @@ _MAX_ROUNDS, _MOST_TERMS = 25, 12
 def named_groups(evidence: Sequence[Evidence], places: Places) -> list[dict[str, object]]:
     """The groups of the items with a place, each with its middle and its name, the largest first. A group without
     a telling term is left out. The same for the same items in the same order."""
-    placed = [_short(item) for item in evidence if item.id in places]
+    # The title and the first index terms are enough for a name, and quick to read.
+    placed: list[Evidence] = []
+    for one in (item for item in evidence if item.id in places):
+        terms = {name: getattr(one.citation, name)[:_MOST_TERMS] for name in ("mesh_terms", "keywords")}
+        short = {"content": NO_ABSTRACT, "citation": one.citation.model_copy(update=terms)}
+        placed.append(one.model_copy(update=short))
     if len(placed) < _FEWEST_ITEMS:
         return []
     found: list[dict[str, object]] = []
@@ -254,12 +256,6 @@ def named_groups(evidence: Sequence[Evidence], places: Places) -> list[dict[str,
         if name := _name([placed[at] for at in members], placed, taken):
             found.append({"x": round(middle[0], 4), "y": round(middle[1], 4), "name": name})
     return found
-
-
-def _short(item: Evidence) -> Evidence:
-    """The title and the first index terms, which are enough for a name, and quick to read."""
-    terms = {"mesh_terms": item.citation.mesh_terms[:_MOST_TERMS], "keywords": item.citation.keywords[:_MOST_TERMS]}
-    return item.model_copy(update={"content": NO_ABSTRACT, "citation": item.citation.model_copy(update=terms)})
 
 
 def _name(group: Sequence[Evidence], everything: Sequence[Evidence], taken: set[str]) -> str:

@@ -118,9 +118,11 @@ def demo(
     offline: Annotated[bool, Option("--offline", help="Use built-in sample data, without network access.")] = False,
 ) -> None:
     """Run an example research session: expand a question, search, keep evidence, find it again by meaning."""
+    import anyio
+
     from deepcritical_mcp.cli.demo import play
 
-    play(question, offline=offline, debug=bool(ctx.obj))
+    anyio.run(partial(play, question, offline=offline, debug=bool(ctx.obj)))
 
 
 @app.command()

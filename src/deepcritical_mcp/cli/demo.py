@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from textwrap import fill
 from typing import IO, Any, cast
 
-import anyio
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.dispatcher import ProgressFnT
@@ -95,13 +94,9 @@ class DemoError(DeepCriticalError):
     """The demo cannot be completed."""
 
 
-def play(question: str, *, offline: bool, debug: bool) -> None:
+async def play(question: str, *, offline: bool, debug: bool) -> None:
     """Play the session on the terminal; DemoError if the server stops unexpectedly, or its main tools fail."""
-    anyio.run(_play, clean_line(question) or _QUESTION, load_settings(), offline, debug)
-
-
-async def _play(question: str, settings: Settings, offline: bool, debug: bool) -> None:
-    screen = Screen()
+    question, settings, screen = clean_line(question) or _QUESTION, load_settings(), Screen()
     screen.say(f"deepcritical-mcp {__version__}: a research session, from question to evidence", style="bold")
     screen.say("A real MCP client talks to the real server over stdio, as your client would.", style="dim")
     is_sample = await _is_sample(screen, settings, offline)

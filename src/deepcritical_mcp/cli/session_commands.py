@@ -7,7 +7,7 @@ import json
 import logging
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -40,7 +40,6 @@ from deepcritical_mcp.session_export.whole_export import OUTPUTS, notes_left_out
 from deepcritical_mcp.text import UTF_16, clipped, counted
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.passage_embedder import Embedder
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.storage.stored_items import KeptSession
     from deepcritical_mcp.evidence.store import EvidenceStore
@@ -297,17 +296,11 @@ async def _read(source: str) -> tuple[Sequence[Publication], Sequence[str], Call
         except UnicodeDecodeError:
             raise InvalidInputError("The input is not UTF-8 text. Export the session again as jsonl.") from None
         asked = await services.witness.rechecked(read_jsonl(text))
-        places = await places_of(asked.publications, services.embedder)
+        shown = list({one.id: one for one in asked.publications}.values())[:MAX_POINTS]
+        places: Places = {}
+        with suppress(EmbeddingError):  # without the model, there is no map
+            vectors = await services.embedder.vectors([passages(one)[0].content for one in shown])
+            places = {one.id: point for one, point in zip(shown, project(vectors.tolist()), strict=True)}
         return asked.publications, asked.remarks, partial(board_report, asked.publications, (), places)
     finally:
         await app.aclose()
-
-
-async def places_of(publications: Sequence[Publication], embedder: Embedder) -> Places:
-    """A map of the first publications that the board has room for; {} if the model cannot be loaded."""
-    shown = list({one.id: one for one in publications}.values())[:MAX_POINTS]
-    try:
-        vectors = await embedder.vectors([passages(one)[0].content for one in shown])
-    except EmbeddingError:
-        return {}
-    return {one.id: point for one, point in zip(shown, project(vectors.tolist()), strict=True)}

@@ -152,6 +152,10 @@ def read_work(work: Mapping[str, object]) -> Publication:
         for funder in rows_of(work.get("funder"))
         for award in texts_of(list_of(funder.get("award"))) or ("",)
     )
+    # The licence of the published version; that for mining alone is no licence to reuse.
+    licences = [one for one in rows_of(work.get("license")) if one.get("content-version") != "tdm"]
+    licences.sort(key=lambda one: one.get("content-version") != "vor")
+    addresses = (text_at(one, "URL") for one in licences)
     more = {
         "title": title or NO_TITLE,
         "url": f"https://doi.org/{fields['doi']}",
@@ -165,7 +169,7 @@ def read_work(work: Mapping[str, object]) -> Publication:
         "status": status_told_by(notices),
         "status_notices": notices,
         "status_checked": current_date().isoformat(),
-        "licence": _licence(work),
+        "licence": next((url for url in addresses if is_web_address(url) and not _FOR_MINING.search(url)), ""),
     }
     fields |= {"source": "preprint" if is_preprint else "web", **_container(work, type, title), **more}
     abstract = plain_abstract(text_at(work, "abstract")) or NO_ABSTRACT
@@ -192,14 +196,6 @@ def _container(work: Mapping[str, object], type: str, title: str) -> dict[str, s
     if type not in _ARTICLES or not names:
         return {}
     return {"journal": names[-1], "journal_abbreviation": "" if short in given else short}
-
-
-def _licence(work: Mapping[str, object]) -> str:
-    """The address of the licence of the published version; that for mining alone is no licence to reuse."""
-    rows = [one for one in rows_of(work.get("license")) if one.get("content-version") != "tdm"]
-    rows.sort(key=lambda one: one.get("content-version") != "vor")
-    addresses = (text_at(one, "URL") for one in rows)
-    return next((url for url in addresses if is_web_address(url) and not _FOR_MINING.search(url)), "")
 
 
 T = TypeVar("T")

@@ -82,11 +82,19 @@ class EuropePMC(EuropePMCService, FullTextSource):
             why = ", and says that the text is open access, but has no text of its own."
             return _without_text(record, "abstract_only", why, remark)
         try:
-            reading = await _reading(await self.full_text(record.full_text_id), record)
+            body = await self.full_text(record.full_text_id)
         except NoOpenTextError:
             return _without_text(record, "abstract_only", ", but no open text of it.", remark)
+        known, reading = record.publication, next(iter(await articles_in(body, PROVIDER, TITLE)), None)
+        named = str(reading.fields.get("pmcid", "")) if reading else ""
+        if reading is None or (named and known.pmcid and named != known.pmcid):
+            told = f"{TITLE} was asked for {record.full_text_id} and sent something else."
+            raise ProviderResponseError(PROVIDER, told)
         if not reading.content:
             return _without_text(record, "no_text", "; the file of its text has no text inside.", remark)
+        # The record describes the article: it knows its status.
+        licence = reading.licence or known.text.licence
+        reading = dataclasses.replace(reading, fields={**reading.fields, **_fields(known)}, licence=licence)
         source = PREPRINTS if record.full_text_id.startswith(PREPRINTS) else "PMC"
         return Copy("full_text", remark, reading, europe_pmc_page(source, record.full_text_id), record.free_copies)
 
@@ -132,17 +140,6 @@ def _without_text(record: EuropePMCRecord, status: DocumentStatus, why: str, rem
 def _fields(known: Publication) -> dict[str, object]:
     """The fields of a record that have a value, with its status."""
     return {name: getattr(known, name) for name in known.model_dump(exclude={"id", "texts"}, exclude_defaults=True)}
-
-
-async def _reading(body: bytes, record: EuropePMCRecord) -> Reading:
-    """The article in an answer, described by its record, which knows its status; ProviderResponseError if it is
-    another one."""
-    reading = next(iter(await articles_in(body, PROVIDER, TITLE)), None)
-    named = str(reading.fields.get("pmcid", "")) if reading else ""
-    if reading is None or (named and record.publication.pmcid and named != record.publication.pmcid):
-        raise ProviderResponseError(PROVIDER, f"{TITLE} was asked for {record.full_text_id} and sent something else.")
-    fields = {**reading.fields, **_fields(record.publication)}
-    return dataclasses.replace(reading, fields=fields, licence=reading.licence or record.publication.text.licence)
 
 
 MAX_RECORDS = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 import httpx
@@ -13,6 +13,7 @@ from deepcritical_mcp.errors import InvalidInputError, ProviderError, ProviderRe
 from deepcritical_mcp.identifiers import RecordIds, normalize_trial
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of
+from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source, SourceCheck, as_sent
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.json_api import ApiOfService, JsonService
@@ -76,16 +77,6 @@ class TrialsService(JsonService):
         NAME, TITLE, lambda settings: settings.of(TrialsSettings).clinicaltrials_base_url, SPACING, explain_plain_text
     )
 
-    async def search(self, params: Mapping[str, str], count: int) -> tuple[Sequence[Study], int]:
-        """The first `count` studies that `params` find, at most 1,000, the most relevant first, with the fields of
-        `LISTED`; and how many there are in all.
-
-        Raises:
-            UnreadableQueryError: a query is not valid.
-        """
-        sent = {**params, "fields": LISTED, "pageSize": str(count), "countTotal": "true", "sort": "@relevance"}
-        return await self._api.get("studies", sent, _page)
-
     async def studies(self, numbers: Sequence[str]) -> dict[str, Study]:
         """The studies with these NCT numbers, in one request, by the number asked for, which may be a former one; those
         that do not exist are missing."""
@@ -95,24 +86,6 @@ class TrialsService(JsonService):
         by_number = {old: study for study in studies for old in former_numbers(study)}
         by_number |= {nct_of(study): study for study in studies}
         return {number: by_number[number] for number in wanted if number in by_number}
-
-    async def study(self, number: str) -> Study:
-        """A whole study.
-
-        Raises:
-            UnknownTrialError: there is none with this number.
-        """
-
-        def read(response: httpx.Response) -> Study:
-            study = json_answer(NAME, TITLE, response)
-            current = nct_of(study)
-            # A former number redirects to the present one.
-            was_moved = number in former_numbers(study) or response.request.url.path.endswith(f"/{current}")
-            if not current or (current != number and not was_moved):
-                raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not the trial it was asked for.")
-            return study
-
-        return await self._api.get(f"studies/{number}", {"fields": FIELDS}, read)
 
 
 def moved(number: str, current: str) -> str:
@@ -148,9 +121,10 @@ class Trials(TrialsService, Source):
         """One page of the trials that match `variant`; ClinicalTrials.gov keeps no pages, so each is requested together
         with those before it."""
         assert isinstance(request, TrialRequest)
-        params = request.params(variant)
+        params, count = request.params(variant), str(min(offset + limit, LARGEST_PAGE))
+        listed = {"fields": LISTED, "pageSize": count, "countTotal": "true", "sort": "@relevance"}
         try:
-            studies, total = await self.search(params, min(offset + limit, LARGEST_PAGE))
+            studies, total = await self._api.get("studies", {**params, **listed}, _page)
         except UnreadableQueryError as error:
             advice = "Write the query in plain words with AND, OR, NOT."
             if special := request.special(variant):
@@ -219,11 +193,20 @@ class ClinicalTrials(TrialsService, FullTextSource):
             pages = (f"https://www.isrctn.com/{number}",) if number.startswith("ISRCTN") else ()
             detail = f"{TITLE} has trials by their NCT numbers only, not those of other registries."
             return Copy("not_found", detail, elsewhere=pages)
+
+        def read(response: httpx.Response) -> tuple[Reading, str]:
+            study = json_answer(NAME, TITLE, response)
+            current = nct_of(study)
+            # A former number redirects to the present one.
+            was_moved = number in former_numbers(study) or response.request.url.path.endswith(f"/{current}")
+            if not current or (current != number and not was_moved):
+                raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not the trial it was asked for.")
+            return trial_reading(study), current
+
         try:
-            study = await self.study(number)
+            reading, current = await self._api.get(f"studies/{number}", {"fields": FIELDS}, read)
         except UnknownTrialError:
             return Copy("not_found", f"{TITLE} has no trial {number}.")
-        reading, current = trial_reading(study), nct_of(study)
         detail = moved(number, current)
         if not reading.content:
             return Copy("no_text", f"{TITLE} has {current} without any text. {detail}".strip(), reading)
