@@ -12,7 +12,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import typer
@@ -31,18 +31,15 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.evidence.chunking import passages
 from deepcritical_mcp.evidence.embedding.projection import project
-from deepcritical_mcp.evidence.storage.stored_items import search_log, with_title
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage.stored_items import KeptSession, search_log, with_title
+from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.news import gather_news
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, checked_request, exported
 from deepcritical_mcp.session_export.whole_export import OUTPUTS, notes_left_out
 from deepcritical_mcp.text import UTF_16, clipped, counted
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.sessions import SessionRegistry
-    from deepcritical_mcp.evidence.storage.stored_items import KeptSession
-    from deepcritical_mcp.evidence.store import EvidenceStore
 
 TITLE_WIDTH = 48
 EXPIRED = '"{one.title}" has not been used for its time, and is deleted within a month. To take it back:'

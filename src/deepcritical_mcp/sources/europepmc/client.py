@@ -193,15 +193,10 @@ class EuropePMCRecord:
     full_text_id: str = ""
     free_copies: tuple[str, ...] = ()
 
-    @property
-    def is_preprint(self) -> bool:
-        """Whether it is a preprint server's own."""
-        return self.source == PREPRINTS
-
 
 def articles_first(record: EuropePMCRecord) -> tuple[bool, bool]:
     """Sorts articles before preprints, and records of PubMed and PMC before others."""
-    return record.is_preprint, record.source not in ("MED", "PMC")
+    return record.source == PREPRINTS, record.source not in ("MED", "PMC")
 
 
 def europe_pmc_page(source: str, number: str) -> str:

@@ -119,13 +119,13 @@ def _ids(wanted: Wanted) -> RecordIds:
 def _remarks(found: list[EuropePMCRecord]) -> Iterator[str]:
     """What a reader must know about the copy: that it is a preprint, which version, and what became of it."""
     record = found[0]
-    if record.is_preprint:
+    if record.source == PREPRINTS:
         server, version = record.publication.publisher, record.publication.version
         facts = ", ".join(filter(None, (server, f"version {version}" if version else "")))
         yield f"This is a preprint ({facts})." if facts else "This is a preprint."
         for notice in (one for one in record.publication.status_notices if one.kind == "published"):
             yield f"It was published as {f'PMID {notice.pmid}' if notice.pmid else notice.doi or notice.reference}."
-    elif preprint := next((one.id for one in found if one.is_preprint), ""):
+    elif preprint := next((one.id for one in found if one.source == PREPRINTS), ""):
         yield f"This is the published article; its preprint ({preprint}) has the same identifier."
 
 

@@ -7,7 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from deepcritical_mcp.dates import current_date, readings
 from deepcritical_mcp.errors import ProviderError
@@ -17,12 +17,10 @@ from deepcritical_mcp.net.json_fields import (
     MAX_ROWS,
 )
 from deepcritical_mcp.sources.base import Answer, Net, SourceCheck, any_of
+from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.request import SearchDepth, WebOptions
 from deepcritical_mcp.text import clean_line, clean_text
 from deepcritical_mcp.urls import clean_url, host_of, is_web_address
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.sources.settings import WebSettings
 
 _SITE_SUFFIX = re.compile(r"\s[-–—|]\s(PubMed( Central)?|PMC|NIH|NCBI|Europe PMC|PMC - NIH|PMC - PubMed Central)$")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.net.guard import Guard, guard_of, is_refusal
 from deepcritical_mcp.net.json_fields import (
@@ -19,9 +20,6 @@ from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.keyed import TavilyTool
 from deepcritical_mcp.sources.web.provider import without_markdown
 from deepcritical_mcp.text import clean_text
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.config import Settings
 
 _MOST_CHARACTERS = 2_000_000
 

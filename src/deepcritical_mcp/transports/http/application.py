@@ -9,12 +9,12 @@ import math
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
+from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -28,18 +28,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.context import AppContext, Services
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.transports.http.auth import Authentication
 from deepcritical_mcp.transports.http.caller_context import CallerMiddleware
 from deepcritical_mcp.transports.http.calls import CallControl
 from deepcritical_mcp.transports.http.security import HostAndOriginCheck, refusal, serves_one_user
 from deepcritical_mcp.transports.messages import MAX_VALUES, UnusableMessageError, has_too_many_values, read_message
-
-if TYPE_CHECKING:
-    from mcp.server.mcpserver import MCPServer
-
-    from deepcritical_mcp.context import AppContext
-    from deepcritical_mcp.evidence.sessions import SessionRegistry
 
 logger = logging.getLogger(__name__)
 
@@ -154,8 +149,10 @@ class HttpApplication:
         settings = app.settings
         self._server, self._app, self._calls = server, app, calls
         self._auth = Authentication(settings, settings.public_url or url)
-        self._registry: SessionRegistry | None = None
-        calls.watch("sessions", "Open sessions.", lambda: self._registry.open_sessions if self._registry else 0)
+        self._kept: Services | None = None
+        calls.watch(
+            "sessions", "Open sessions.", lambda: self._kept.sessions.open_sessions if self._kept else 0
+        )
         self._streams = OpenStreams(BodyLimits(self._transports(settings), settings))
         of_one_user = serves_one_user(settings, urlsplit(url).hostname or "", insecure=insecure)
         callers = CallerMiddleware(calls.bounding(self._streams), of_one_user=of_one_user)
@@ -247,8 +244,8 @@ class HttpApplication:
             await anyio.sleep(min(_MAX_SWEEP_INTERVAL, (self._app.settings.session_ttl or math.inf) / 4))
             try:
                 await anyio.to_thread.run_sync(_release_memory, not self._calls.running)
-                self._registry = (await self._app.services()).sessions
-                await self._registry.sweep()
+                self._kept = await self._app.services()
+                await self._kept.sessions.sweep()
             except DeepCriticalError as error:
                 logger.warning("could not drop idle sessions: %s", error.message)
             except Exception:  # a bug here must not stop the server

@@ -17,7 +17,7 @@ import httpx
 import jwt
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
-from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
 from pydantic import AnyHttpUrl
 from starlette.authentication import AuthCredentials, AuthenticationError
@@ -189,16 +189,29 @@ class TooManyWrongTokensError(AuthenticationError):
         self.retry_after = retry_after
 
 
-class ThrottledBearerBackend(BearerAuthBackend):
-    """The SDK's bearer authentication, with a limit on wrong tokens per address.
+class Authentication(BearerAuthBackend):
+    """Everything that authentication adds to the application; nothing if no setting asks for it. It is the SDK's bearer
+    authentication, with a limit on wrong tokens per address.
 
     Many people may share an address: beyond the limit their good tokens are still accepted, unless they are so short
     that the answer would confirm a guess.
     """
 
-    def __init__(self, verifier: TokenVerifier, throttle: RateLimit) -> None:
-        super().__init__(verifier)
-        self._throttle = throttle
+    def __init__(self, settings: Settings, public_url: str) -> None:
+        super().__init__(self)
+        self._throttle = RateLimit(MAX_WRONG_TOKENS_PER_MINUTE)
+        self._oauth = OAuthVerifier(settings, public_url) if settings.oauth_issuer else None
+        self._settings = settings
+        self._pairs = [(name, _digest(token)) for name, token in settings.token_pairs]
+        self._resource = AnyHttpUrl(public_url)
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """The caller whose token this is, None if unknown: one of the settings', or else the authorization server's.
+        Compares with every token of the settings in constant time."""
+        digest = _digest(token)
+        if names := [name for name, known in self._pairs if hmac.compare_digest(known, digest)]:
+            return AccessToken(token=token, client_id=names[0], scopes=list(self._settings.oauth_scopes))
+        return await self._oauth.verify_token(token) if self._oauth else None
 
     async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, AuthenticatedUser] | None:
         """The user whose token this is; None if the token is missing or wrong.
@@ -218,32 +231,13 @@ class ThrottledBearerBackend(BearerAuthBackend):
             logger.warning("wrong token from %s", address)
         return known
 
-
-class Authentication:
-    """Everything that authentication adds to the application; nothing if no setting asks for it."""
-
-    def __init__(self, settings: Settings, public_url: str) -> None:
-        self._oauth = OAuthVerifier(settings, public_url) if settings.oauth_issuer else None
-        self._settings = settings
-        self._pairs = [(name, _digest(token)) for name, token in settings.token_pairs]
-        self._resource = AnyHttpUrl(public_url)
-
-    async def verify_token(self, token: str) -> AccessToken | None:
-        """The caller whose token this is, None if unknown: one of the settings', or else the authorization server's.
-        Compares with every token of the settings in constant time."""
-        digest = _digest(token)
-        if names := [name for name, known in self._pairs if hmac.compare_digest(known, digest)]:
-            return AccessToken(token=token, client_id=names[0], scopes=list(self._settings.oauth_scopes))
-        return await self._oauth.verify_token(token) if self._oauth else None
-
     def require(self, app: ASGIApp) -> ASGIApp:
         """`app` for authenticated callers only: others get 401 (with OAuth, also where to log in) or 429."""
         if not self._settings.is_authenticated:
             return app
         metadata = build_resource_metadata_url(self._resource) if self._oauth else None
         required = RequireAuthMiddleware(AuthContextMiddleware(app), list(self._settings.oauth_scopes), metadata)
-        backend = ThrottledBearerBackend(self, RateLimit(MAX_WRONG_TOKENS_PER_MINUTE))
-        return AuthenticationMiddleware(required, backend, on_error=_refuse)
+        return AuthenticationMiddleware(required, self, on_error=_refuse)
 
     def routes(self) -> list[Route]:
         """The protected resource metadata (RFC 9728) that leads OAuth clients to the authorization server."""

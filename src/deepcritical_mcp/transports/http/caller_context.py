@@ -44,12 +44,6 @@ class Caller:
         return self.name or f"address:{self.address}"
 
     @property
-    def turn(self) -> str:
-        """The key by which calls take turns: programs on this machine have nothing but their connections to tell them
-        apart. Elsewhere, opening more of them must not gain more turns."""
-        return f"{self.key} {self.connection}" if self.is_local else self.key
-
-    @property
     def is_local(self) -> bool:
         """Whether this is an unauthenticated program on this machine."""
         return not self.name and is_loopback(self.address)

@@ -110,8 +110,12 @@ class CallControl:
         if key:
             self._check(key)
             self._rate.count(key)
-        turn = turn_of.set(caller.turn) if caller else None
-        places = [self.running, caller.calls] if caller else [self.running]
+        places, turn = [self.running], None
+        if caller:
+            places.append(caller.calls)
+            # Programs on this machine have nothing but their connections to tell them apart. Elsewhere, opening more of
+            # them must not gain more turns.
+            turn = turn_of.set(f"{caller.key} {caller.connection}" if caller.is_local else caller.key)
         with anyio.CancelScope() as scope:
             for place in places:
                 place.add(scope)

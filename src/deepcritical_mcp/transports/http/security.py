@@ -51,20 +51,18 @@ class HostAndOriginCheck:
         self._origins = {origin.rstrip("/").lower() for origin in (*settings.cors_origins, own) if origin}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        respond = self._app if scope["type"] == "lifespan" else self._refusal(scope) or self._app
+        respond = self._app
+        if scope["type"] != "lifespan":
+            headers = Headers(scope=scope)
+            hosts = headers.getlist("host")
+            origins = (origin for origin in headers.getlist("origin") if origin.lower() not in self._origins)
+            if len(hosts) != 1 or not self._is_allowed_host(hosts[0], scope):
+                told = "Unknown Host. If it is a name of this server, add it to DEEPCRITICAL_ALLOWED_HOSTS."
+                respond = refusal(421, "unknown_host", told)
+            elif "*" not in self._origins and not all(map(_is_loopback_origin, origins)):
+                told = "Requests from this Origin are not allowed. To allow them, add it to DEEPCRITICAL_CORS_ORIGINS."
+                respond = refusal(403, "foreign_origin", told)
         await respond(scope, receive, send)
-
-    def _refusal(self, scope: Scope) -> JSONResponse | None:
-        headers = Headers(scope=scope)
-        hosts = headers.getlist("host")
-        if len(hosts) != 1 or not self._is_allowed_host(hosts[0], scope):
-            reason = "Unknown Host. If it is a name of this server, add it to DEEPCRITICAL_ALLOWED_HOSTS."
-            return refusal(421, "unknown_host", reason)
-        origins = (origin for origin in headers.getlist("origin") if origin.lower() not in self._origins)
-        if "*" not in self._origins and not all(map(_is_loopback_origin, origins)):
-            reason = "Requests from this Origin are not allowed. To allow them, add it to DEEPCRITICAL_CORS_ORIGINS."
-            return refusal(403, "foreign_origin", reason)
-        return None
 
     def _is_allowed_host(self, value: str, scope: Scope) -> bool:
         match = _HOST.fullmatch(value)

@@ -8,7 +8,7 @@ import logging
 import socket
 import sys
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import anyio
 import uvicorn
@@ -25,11 +25,9 @@ from deepcritical_mcp.transports.http.security import listens_on_loopback_only
 
 if sys.platform != "win32":
     import resource
+from mcp.server.mcpserver import MCPServer
 
-if TYPE_CHECKING:
-    from mcp.server.mcpserver import MCPServer
-
-    from deepcritical_mcp.context import AppContext
+from deepcritical_mcp.context import AppContext
 
 logger = logging.getLogger(__name__)
 
