@@ -8,19 +8,14 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
-_YEAR, _NAME = r"(?P<year>(?:1[5-9]|20|21)[0-9]{2})", r"(?P<month>[a-z]{3,9})\.?"
-_MONTH, _DAY = r"(?P<month>[0-9]{1,2})", r"(?P<day>[0-9]{1,2})"
+from deepcritical_mcp.data_files import data_lines
+
+_PARTS = {"YEAR": r"(?P<year>(?:1[5-9]|20|21)[0-9]{2})", "NAME": r"(?P<month>[a-z]{3,9})\.?"}
+_PARTS |= {"MONTH": "(?P<month>[0-9]{1,2})", "DAY": "(?P<day>[0-9]{1,2})"}
+_PARTS["NTH"] = f"{_PARTS['DAY']}(?:st|nd|rd|th)?"
 _FORMATS = [
-    re.compile(form)
-    for form in (
-        rf"{_YEAR}(?:[-/. ]{_MONTH}(?:[-/. ]{_DAY})?)?",
-        rf"{_YEAR}(?P<month>[0-9]{{2}})(?P<day>[0-9]{{2}})",
-        rf"{_NAME}(?:[ -]{{1,2}}{_DAY}(?:st|nd|rd|th)?)?[ ,-]{{1,2}}{_YEAR}",
-        rf"{_DAY}(?:st|nd|rd|th)?\.?[ -]{{1,2}}{_NAME}[ ,-]{{1,2}}{_YEAR}",
-        rf"{_YEAR}[ ,-]{{1,2}}{_NAME}(?:[ -]{{1,2}}{_DAY})?",
-        rf"{_MONTH}[-/]{_YEAR}",
-        rf"{_MONTH}(?P<by>[-/.]){_DAY}(?P=by){_YEAR}",
-    )
+    re.compile(re.sub("[A-Z]{3,}", lambda part: _PARTS[part[0]], form))
+    for form in data_lines(__file__, "date_formats.txt")
 ]
 _AROUND = re.compile(
     r"\A(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? |(?<=[0-9])(?:,? |t)[0-9]{2}:[0-9]{2}.*"

@@ -121,12 +121,9 @@ def board_report(
         rows = [{**row, "failed": one.failed, "known": len(one.ids) - one.new} for one, row in logged]
         searches = {"log": rows, "flow": flow_chart(flow_numbers(log, publications))}
     # In parts: the one line of `Evidence.decision` is for reading.
-    marks = {
-        one.id_of(text): {"decision": one.screening, "reason": one.screening_reason, "tags": one.tags}
-        for one in publications
-        for text in one.texts
-    }
-    quotes = {one.id_of(text): quotable(text).content for one in publications for text in one.texts if text.parts}
+    texts = [(one, text, one.id_of(text)) for one in publications for text in one.texts]
+    marks = {id: {"decision": one.screening, "reason": one.screening_reason, "tags": one.tags} for one, _, id in texts}
+    quotes = {id: quotable(text).content for _, text, id in texts if text.parts}
     publications = [without_full_texts(one) for one in publications]
     evidence = [
         item.model_copy(update={"content": quotes[item.id], "content_truncated": True}) if item.id in quotes else item

@@ -22,6 +22,7 @@ from deepcritical_mcp.checking.draft.reading import MAX_DRAFT
 from deepcritical_mcp.checking.report_text import brief, report_text
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext, build_services
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.storage import STORES
@@ -31,10 +32,7 @@ from deepcritical_mcp.text import UTF_16, clean_line, clipped, decoded
 MAX_FILE = 100 * 1024 * 1024
 """Bytes of a file; those of word processors contain figures."""
 _PANDOC_SECONDS = 60
-_PANDOC_FORMATS = {
-    ".docx": "docx", ".odt": "odt", ".epub": "epub", ".rtf": "rtf", ".html": "html", ".htm": "html", ".rst": "rst",
-    ".org": "org",
-}  # fmt: skip
+_PANDOC_FORMATS = data_table(__file__, "pandoc_formats.txt")
 _OF_BYTES_ONLY = (".docx", ".odt", ".epub", ".rtf")
 """Formats that know their encoding."""
 _DECLARED = re.compile(
@@ -49,11 +47,7 @@ _LEFT = (
     (re.compile(r"\\(_|[^\w\s|])"), r"\1"),
 )
 """What pandoc's Markdown has besides text, and what stands for it."""
-_OLD_FORMATS = {
-    ".pdf": "PDF files lose the lines of a reference list: pass the document that it was made from",
-    ".doc": "save it as .docx",
-    ".pages": "export it as .docx",
-}
+_OLD_FORMATS = data_table(__file__, "unread_formats.txt")
 
 
 def read_drafts(sources: Sequence[str]) -> str:

@@ -78,12 +78,13 @@ def known_clients(
     packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude")) if system == "win32" else []
     claude, claude_code = (*packaged, settings / "Claude")[0], folder("CLAUDE_CONFIG_DIR", "")
     folders = {"home": home, "settings": settings, "claude": claude, "claude_code": claude_code}
-    clients = list[McpClient]()
-    for row in data_lines(__file__, "clients.txt"):
-        name, title, path, place, key, options, hint = (field.strip() for field in row.split("|"))
-        file, installed = (Path(one.format_map(folders)) for one in (path, place))
-        clients.append(McpClient(cast("ClientName", name), title, file, installed, hint, key, options == "type"))
-    return tuple(clients)
+    rows = (
+        [field.strip() for field in row.format_map(folders).split("|")] for row in data_lines(__file__, "clients.txt")
+    )
+    return tuple(
+        McpClient(cast("ClientName", name), title, Path(file), Path(place), hint, key, options == "type")
+        for name, title, file, place, key, options, hint in rows
+    )
 
 
 def server_command() -> list[str]:

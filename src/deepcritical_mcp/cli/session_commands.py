@@ -203,10 +203,8 @@ def _table(sessions: Sequence[KeptSession]) -> list[str]:
         title = clipped(one.title, TITLE_WIDTH) or "(no title)"
         rows.append((title, items, searches, f"{used:%Y-%m-%d %H:%M}", kept, one.session_id))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, "<>><<<", widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    form = "  ".join(f"{{:{side}{width}}}" for side, width in zip("<>><<<", widths, strict=True))
+    return [form.format(*row).rstrip() for row in rows]
 
 
 NOTHING_NEW, SOMETHING_NEW, FAILED, INCOMPLETE = 0, 1, 2, 3

@@ -150,9 +150,7 @@ class HttpApplication:
         self._server, self._app, self._calls = server, app, calls
         self._auth = Authentication(settings, settings.public_url or url)
         self._kept: Services | None = None
-        calls.watch(
-            "sessions", "Open sessions.", lambda: self._kept.sessions.open_sessions if self._kept else 0
-        )
+        calls.watch("sessions", "Open sessions.", lambda: self._kept.sessions.open_sessions if self._kept else 0)
         self._streams = OpenStreams(BodyLimits(self._transports(settings), settings))
         of_one_user = serves_one_user(settings, urlsplit(url).hostname or "", insecure=insecure)
         callers = CallerMiddleware(calls.bounding(self._streams), of_one_user=of_one_user)
