@@ -77,10 +77,8 @@ def known_clients(
     packages = folder("LOCALAPPDATA", "AppData/Local") / "Packages"
     packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude")) if system == "win32" else []
     claude, claude_code = (*packaged, settings / "Claude")[0], folder("CLAUDE_CONFIG_DIR", "")
-    folders = {"home": home, "settings": settings, "claude": claude, "claude_code": claude_code}
-    rows = (
-        [field.strip() for field in row.format_map(folders).split("|")] for row in data_lines(__file__, "clients.txt")
-    )
+    at = {"home": home, "settings": settings, "claude": claude, "claude_code": claude_code}
+    rows = ([field.strip().format_map(at) for field in row.split("|")] for row in data_lines(__file__, "clients.txt"))
     return tuple(
         McpClient(cast("ClientName", name), title, Path(file), Path(place), hint, key, options == "type")
         for name, title, file, place, key, options, hint in rows
