@@ -92,14 +92,10 @@ async def run_checks(settings: Settings) -> list[Check]:
 def this_installation(unknown: Mapping[str, str]) -> list[Check]:
     """The versions of Python and of this package, and variables that look like settings but are not."""
     system = f"{platform.python_version()} on {platform.system()} {platform.machine()}, {sys.executable}"
-    return [
-        Check("Python", "ok", system),
-        Check("deepcritical-mcp", "ok", f"{__version__} in {Path(__file__).resolve().parents[1]}"),
-        *(
-            Check(name, "warning", "is not a setting and has no effect", f"Did you mean {nearest}?")
-            for name, nearest in sorted(unknown.items())
-        ),
-    ]
+    ours = f"{__version__} in {Path(__file__).resolve().parents[1]}"
+    nothing = "is not a setting and has no effect"
+    others = [Check(one, "warning", nothing, f"Did you mean {near}?") for one, near in sorted(unknown.items())]
+    return [Check("Python", "ok", system), Check("deepcritical-mcp", "ok", ours), *others]
 
 
 async def _run(check: SourceCheck, area: Area = "") -> Check:

@@ -228,14 +228,9 @@ def read_record(row: Mapping[str, object]) -> EuropePMCRecord | None:
     rows = rows_of(field_at(row, "fullTextUrlList", "fullTextUrl"))
     free = [one for one in rows if one.get("availabilityCode") in _FREE and is_web_address(text_at(one, "url"))]
     free.sort(key=lambda one: (one.get("documentStyle") != "pdf", one.get("availabilityCode") != "OA"))
-    return EuropePMCRecord(
-        publication=_publication(row, source, number),
-        source=source,
-        id=number,
-        is_open=text_at(row, "isOpenAccess") == "Y",
-        full_text_id=(ids[0] if ids else normalize_pmcid(text_at(row, "pmcid"))) if has_text else "",
-        free_copies=tuple(dict.fromkeys(text_at(one, "url") for one in free)),
-    )
+    text_id = (ids[0] if ids else normalize_pmcid(text_at(row, "pmcid"))) if has_text else ""
+    copies, is_open = tuple(dict.fromkeys(text_at(one, "url") for one in free)), text_at(row, "isOpenAccess") == "Y"
+    return EuropePMCRecord(_publication(row, source, number), source, number, is_open, text_id, copies)
 
 
 def _publication(row: Mapping[str, object], source: str, number: str) -> Publication:

@@ -70,12 +70,11 @@ class ProviderChain(Source):
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         ours = settings.of(WebSettings)
-        return cls(
-            [provider.create(ours, net) for provider in PROVIDERS],
+        providers, cache = (
+            [one.create(ours, net) for one in PROVIDERS],
             WebCache(settings.cache_dir, ttl=ours.cache_ttl),
-            concurrency=ours.web_concurrency,
-            seconds=settings.deadline,
         )
+        return cls(providers, cache, concurrency=ours.web_concurrency, seconds=settings.deadline)
 
     def checks(self) -> Sequence[SourceCheck]:
         return [provider.check() for provider in self._providers]

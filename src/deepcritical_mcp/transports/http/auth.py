@@ -108,14 +108,11 @@ class OAuthVerifier:
         if not subject.strip() or subject != subject.encode(errors="ignore").decode():  # JSON may have half a character
             return None
         scope = claims.get("scope") or claims.get("scp")
-        scopes = scope.split() if isinstance(scope, str) else list_of(scope)
+        scopes = [*map(str, scope.split() if isinstance(scope, str) else list_of(scope))]
+        client, issued = str(claims.get("client_id") or claims.get("azp") or "oauth"), {"iss": str(claims["iss"])}
+        expires = int(claims["exp"])
         return AccessToken(
-            token=token,
-            client_id=str(claims.get("client_id") or claims.get("azp") or "oauth"),
-            scopes=[*map(str, scopes)],
-            expires_at=int(claims["exp"]),
-            subject=subject,
-            claims={"iss": str(claims["iss"])},
+            token=token, client_id=client, scopes=scopes, expires_at=expires, subject=subject, claims=issued
         )
 
     async def aclose(self) -> None:

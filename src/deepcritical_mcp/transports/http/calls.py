@@ -141,12 +141,10 @@ class CallControl:
         return caller.key if caller and (self._settings.limit_local or not caller.is_local) else ""
 
     def _check(self, key: str) -> None:
-        if self._of_caller[key] >= self._settings.concurrent_calls:
-            raise LimitExceededError(
-                f"At most {self._settings.concurrent_calls} of your calls may run at the same time. Wait for one to "
-                "finish, then call again.",
-                retry_after=CONCURRENCY_RETRY_AFTER,
-            )
+        most = self._settings.concurrent_calls
+        if self._of_caller[key] >= most:
+            told = f"At most {most} of your calls may run at the same time. Wait for one to finish, then call again."
+            raise LimitExceededError(told, retry_after=CONCURRENCY_RETRY_AFTER)
         if wait := self._rate.wait(key):
             raise LimitExceededError(
                 f"You have reached the limit of {self._settings.calls_per_minute} calls per minute. Call again in "
