@@ -111,9 +111,8 @@ async def play(question: str, *, offline: bool, debug: bool) -> None:
             raise DemoError(f"the server stopped unexpectedly.{'' if debug else last}") from group
     _next_steps(screen, settings)
     if {"pubmed_search", "web_search"} <= {*failed} and not is_sample:
-        raise DemoError(
-            "neither PubMed nor the web gave results, as said above. Run doctor, or the demo with --offline."
-        )
+        told = "neither PubMed nor the web gave results, as said above. Run doctor, or the demo with --offline."
+        raise DemoError(told)
     if failed and (is_sample or not {"semantic_search", "add_evidence"}.isdisjoint(failed)):
         raise DemoError(f"the demo ended, but {', '.join(dict.fromkeys(failed))} failed. Run doctor.")
 

@@ -108,9 +108,8 @@ def apply(change: Change) -> None:
     """Write the backup, then the file, each atomically, unless the file has changed since it was read."""
     path, backup = change.client.path, _backup_path(change.client)
     if content_of(path) != change.before:
-        raise ConfigurationError(
-            f"{path} changed in the meantime and was not changed. Close {change.client.title}, then try again."
-        )
+        told = f"{path} changed in the meantime and was not changed. Close {change.client.title}, then try again."
+        raise ConfigurationError(told)
     if change.backup is not None:
         _write(backup, change.backup, like=path)
     if change.after is None:
@@ -142,9 +141,8 @@ def _environment(variables: Iterable[str]) -> dict[str, str]:
 
 def _agreed(client: McpClient) -> bool:
     if not sys.stdin.isatty():
-        raise ConfigurationError(
-            "cannot ask for confirmation without a terminal; nothing was changed. Run the command again with --yes."
-        )
+        told = "cannot ask for confirmation without a terminal; nothing was changed. Run the command again with --yes."
+        raise ConfigurationError(told)
     try:
         return typer.confirm(f"Change {client.path}?")
     except typer.Abort:

@@ -153,9 +153,8 @@ async def kept_services() -> AsyncGenerator[Services]:
         if services.sessions.warning:
             raise EvidenceStoreError(services.sessions.warning)
         if not services.sessions.lasting:
-            raise ConfigurationError(
-                f"No sessions are kept: {variable_name('data_dir')} is {IN_MEMORY}, so they end with the server."
-            )
+            told = f"No sessions are kept: {variable_name('data_dir')} is {IN_MEMORY}, so they end with the server."
+            raise ConfigurationError(told)
         yield services
     finally:
         await app.aclose()
@@ -172,9 +171,8 @@ async def opened_session(registry: SessionRegistry, session: str) -> EvidenceSto
     try:
         return await registry.get(found.session_id)
     except SessionBusyError:
-        raise InvalidInputError(
-            "Another program has locked the file of this session, which is safe. Try again when it has finished."
-        ) from None
+        told = "Another program has locked the file of this session, which is safe. Try again when it has finished."
+        raise InvalidInputError(told) from None
 
 
 async def kept_session(registry: SessionRegistry, session: str) -> KeptSession:

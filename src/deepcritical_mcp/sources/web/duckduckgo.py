@@ -30,9 +30,7 @@ _MAX_PAGE_LENGTH = 500_000
 MAX_LINKS, MAX_ELEMENTS = 2 * MAX_ROWS, 200
 """Links of a page that may be results, with the advertisements among them; elements of one result."""
 _CHALLENGE = ("anomaly-modal", "anomaly.js", "challenge-form", "bots use duckduckgo", "error-lite@duckduckgo.com")
-_NOTHING_FOUND = re.compile(
-    r"class=[\"'][^\"'>]*\bno-results?\b|>\s*no\s+(?:more\s+)?results\b|id=[\"']?links\b", re.IGNORECASE
-)
+_NOTHING_FOUND = re.compile(r"class=[\"'][^\"'>]*\bno-results?\b|>\s*no\s+(?:more\s+)?results\b|id=[\"']?links\b", re.I)
 _DATE = re.compile(r"\b(\d{4}-\d\d-\d\d)T\d")
 
 

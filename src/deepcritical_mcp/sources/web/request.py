@@ -22,9 +22,8 @@ def _domain_rules(domains: tuple[str, ...]) -> tuple[str, ...]:
     rules: dict[str, None] = {}
     for domain in filter(str.strip, domains):
         if not (rule := domain_rule(domain)):
-            raise InvalidInputError(
-                f'"{clean_line(domain)[:80]}" is not a domain. Use host names such as "nih.gov" or "who.int/news".'
-            )
+            told = f'"{clean_line(domain)[:80]}" is not a domain. Use host names such as "nih.gov" or "who.int/news".'
+            raise InvalidInputError(told)
         rules[rule] = None
     return tuple(rules)
 

@@ -252,9 +252,8 @@ def listen(host: str, port: int) -> socket.socket:
         listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ConfigurationError(
-            f"cannot listen on {host} port {port} ({reason}). Choose another with --port or --host."
-        ) from error
+        told = f"cannot listen on {host} port {port} ({reason}). Choose another with --port or --host."
+        raise ConfigurationError(told) from error
     # Inherited by each connection. The event loop sets it only on sockets that it creates; without it, a response in
     # two parts waits 40 ms for the other end's acknowledgement.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
