@@ -86,10 +86,8 @@ def board_meta(
     The first `MAX_POINTS` with a place of `evidence` are used: the result's own first, then more from the session.
     """
     placed = list({item.id: item for item in evidence if item.id in places}.values())[:MAX_POINTS]
-    spots = [
-        {"id": one.id, **one.citation.model_dump(include=_ON_MAP), "x": places[one.id][0], "y": places[one.id][1]}
-        for one in placed
-    ]
+    at = [(one, *places[one.id]) for one in placed]
+    spots = [{"id": one.id, **one.citation.model_dump(include=_ON_MAP), "x": x, "y": y} for one, x, y in at]
     records = [
         {"id": one.id, **one.citation.model_dump(mode="json", include=_RECORD, exclude_defaults=True)} for one in shown
     ]
@@ -125,10 +123,8 @@ def board_report(
     marks = {id: {"decision": one.screening, "reason": one.screening_reason, "tags": one.tags} for one, _, id in texts}
     quotes = {id: quotable(text).content for _, text, id in texts if text.parts}
     publications = [without_full_texts(one) for one in publications]
-    evidence = [
-        item.model_copy(update={"content": quotes[item.id], "content_truncated": True}) if item.id in quotes else item
-        for item in evidence or map(Evidence.of, publications)
-    ]
+    quoted = {id: {"content": text, "content_truncated": True} for id, text in quotes.items()}
+    evidence = [one.model_copy(update=quoted.get(one.id)) for one in evidence or map(Evidence.of, publications)]
     records = [{**item.model_dump(mode="json"), "screening": marks.get(item.id)} for item in evidence]
     shown = {"session_id": session_id, "evidence": records, "warnings": [*remarks]}
     result = {"structuredContent": shown, "_meta": board_meta(session_id, evidence, places or {})}

@@ -111,9 +111,8 @@ async def delete_sessions(sessions: Sequence[str], *, yes: bool, now: bool) -> N
     async with kept_services() as services:
         registry = services.sessions
         kept = {one.session_id for one in await registry.sessions()}
-        deleted = {
-            one.session_id: one for one in (await registry.deleted() if now else ()) if one.session_id not in kept
-        }
+        gone = await registry.deleted() if now else ()
+        deleted = {one.session_id: one for one in gone if one.session_id not in kept}
         found = [deleted.get(session) or await kept_session(registry, session) for session in sessions]
         chosen = {one.session_id: one for one in found}
         print("\n".join(_table(list(chosen.values()))))

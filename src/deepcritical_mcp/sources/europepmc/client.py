@@ -244,15 +244,11 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
     told = (PREPRINT if name.strip().lower() == "preprint" else name.strip() for name in names if name.strip())
     types = tuple(dict.fromkeys((*[PREPRINT][:is_preprint], *told)))
     status, notices = status_from_links(_links(row), types, str(fields["journal_abbreviation"]))
-    people = [
-        one if text_at(one, "lastName") else {"collectiveName": text_at(one, "fullName"), **one}
-        for one in rows_of(field_at(row, "authorList", "author"))
-    ]
+    given = rows_of(field_at(row, "authorList", "author"))
+    people = [one if text_at(one, "lastName") else {"collectiveName": text_at(one, "fullName"), **one} for one in given]
     authors = authors_at(people, _AUTHOR, json_texts)
-    grants = (
-        ", ".join(filter(None, (text_at(grant, "grantId"), text_at(grant, "agency"))))
-        for grant in rows_of(field_at(row, "grantsList", "grant"))
-    )
+    given = rows_of(field_at(row, "grantsList", "grant"))
+    grants = (", ".join(filter(None, (text_at(one, "grantId"), text_at(one, "agency")))) for one in given)
     address = f"https://doi.org/{fields['doi']}" if fields["doi"] else europe_pmc_page(source, number)
     if fields["pmid"]:
         address = f"https://pubmed.ncbi.nlm.nih.gov/{fields['pmid']}/"

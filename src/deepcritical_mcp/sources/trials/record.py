@@ -163,10 +163,8 @@ def _locations(rows: list[Mapping[str, object]]) -> list[str]:
         site = joined(", ", *(line(row.get(name)) for name in ("facility", "city", "state")))
         by_country.setdefault(line(row.get("country")) or "Country unknown", []).append(site)
     found = [f"{counted(len(rows), 'site')} in {counted(len(by_country), 'country', 'countries')}"] if rows else []
-    return found + [
-        labeled(f"{country} ({len(sites)})", joined("; ", *dict.fromkeys(sites))) or f"{country} ({len(sites)})"
-        for country, sites in by_country.items()
-    ]
+    named = ((f"{one} ({len(sites)})", joined("; ", *dict.fromkeys(sites))) for one, sites in by_country.items())
+    return found + [labeled(country, sites) or country for country, sites in named]
 
 
 def _references(module: Study) -> Iterator[Section]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal, Self
@@ -63,17 +63,13 @@ class ProviderChain(Source):
     ) -> None:
         self._providers, self._cache, self._seconds = tuple(providers), cache, seconds
         self._slots = {provider.name: Slots(concurrency) for provider in providers}
-        self._circuits: Mapping[str, CircuitBreaker] = {
-            provider.name: CircuitBreaker(provider.name, provider.title, clock=clock) for provider in providers
-        }
+        self._circuits = {one.name: CircuitBreaker(one.name, one.title, clock=clock) for one in providers}
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         ours = settings.of(WebSettings)
-        providers, cache = (
-            [one.create(ours, net) for one in PROVIDERS],
-            WebCache(settings.cache_dir, ttl=ours.cache_ttl),
-        )
+        cache = WebCache(settings.cache_dir, ttl=ours.cache_ttl)
+        providers = [provider.create(ours, net) for provider in PROVIDERS]
         return cls(providers, cache, concurrency=ours.web_concurrency, seconds=settings.deadline)
 
     def checks(self) -> Sequence[SourceCheck]:

@@ -71,10 +71,8 @@ class HostAndOriginCheck:
         name = match["name"].strip("[]").lower()
         if name in _LOOPBACK_NAMES or name == str((scope.get("server") or ("",))[0]).lower():
             return True  # no foreign page can be served under these names
-        return any(
-            allowed in ("*", name, value.lower()) or (allowed.startswith("*.") and name.endswith(allowed[1:]))
-            for allowed in self._hosts
-        )
+        is_named = not {"*", name, value.lower()}.isdisjoint(self._hosts)
+        return is_named or any(one.startswith("*.") and name.endswith(one[1:]) for one in self._hosts)
 
 
 def refusal(status: int, code: str, message: str, *, retry_after: float = 0) -> JSONResponse:
