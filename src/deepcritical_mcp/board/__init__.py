@@ -68,8 +68,7 @@ async def session_meta(store: EvidenceStore, shown: Sequence[Evidence]) -> Mappi
     """
     try:
         total = await store.count()
-        latest = await store.page(max(0, total - MAX_POINTS), MAX_POINTS)
-        items = [*shown, *reversed(latest)]
+        items = [*shown, *reversed(await store.page(max(0, total - MAX_POINTS), MAX_POINTS))]
         places = await store.places([item.id for item in items], limit=MAX_POINTS)
     except (EvidenceStoreError, SessionError):
         return {}

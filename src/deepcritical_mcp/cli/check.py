@@ -142,8 +142,7 @@ def check_draft(sources: Sequence[str], *, accepted: Sequence[str], read: bool, 
         ConfigurationError: a setting is wrong.
     """
     logging.getLogger("deepcritical_mcp").addHandler(logging.NullHandler())  # the report says what failed
-    text = read_drafts(sources)
-    report, is_complete = anyio.run(_check, text, load_settings(), read)
+    report, is_complete = anyio.run(_check, read_drafts(sources), load_settings(), read)
     # Without what only a client could use, since the session ends here.
     warnings = tuple(one.replace("read=true", "--read") for one in report.warnings)
     nothing = {"session_id": "", "report_uri": "", "next_step": "", "next_offset": -1, "warnings": warnings}

@@ -92,8 +92,7 @@ class SampleArticles(SampleSource):
     """The made-up articles, asked as PubMed is: ids first, then their records."""
 
     name, kind, cited_as, id_name = "pubmed", "literature", "pubmed", "PMID"
-    request = PubMedRequest
-    two_step = True
+    request, two_step = PubMedRequest, True
     links = {"similar": "articles similar to", "cited_by": "articles that cite", "references": "references of"}  # noqa: RUF012
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
@@ -139,9 +138,7 @@ class SamplePages(SampleSource):
     """The made-up web pages."""
 
     name, kind, cited_as = "web", "web", "web"
-    request = WebRequest
-    scored = True
-    block = 0
+    request, scored, block = WebRequest, True, 0
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         found = self._ranked(variant)[:limit]
@@ -157,8 +154,7 @@ def sample_paper() -> Reading:
 class SamplePapers(FullTextSource):
     """One made-up article in full; the library has only abstracts of the others."""
 
-    name = "sample"
-    title = "The sample library"
+    name, title = "sample", "The sample library"
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:

@@ -287,8 +287,7 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
     `api` is built with `explain=explain_crossref`; `is_polite` says whether requests go to the polite pool.
     """
 
-    name = NAME
-    title = TITLE
+    name, title = NAME, TITLE
 
     def __init__(self, api: JsonApi, *, is_polite: bool = False) -> None:
         self._api, self._is_polite = api, is_polite
@@ -339,8 +338,7 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         """One request, and up to three more that ask who registered the DOIs that Crossref does not have."""
         dois = [normalize_doi(ids.doi) for ids in wanted]
         found = await self.works(list(filter(_is_doi, dois)), read_work)
-        unknown = [doi for doi in dois if _is_doi(doi) and doi not in found]
-        agencies = await self._agencies(unknown)
+        agencies = await self._agencies([doi for doi in dois if _is_doi(doi) and doi not in found])
         return [found.get(doi) or (_remark(doi, agencies[doi]) if doi in agencies else "") for doi in dois]
 
     async def match(self, reference: str) -> Sequence[Publication]:

@@ -75,8 +75,7 @@ class EuropePMCPage(Generic[T]):
 
 def explain_status(response: httpx.Response) -> ProviderError | None:
     """The error behind an HTTP status, if it is a full text that is not there: 404 without a web page."""
-    is_text = response.request.url.path.endswith("/fullTextXML")
-    if response.status_code != 404 or not is_text:
+    if response.status_code != 404 or not response.request.url.path.endswith("/fullTextXML"):
         return None
     if is_web_page(response.content):
         return ProviderUnavailableError(PROVIDER, f"{TITLE} answered with a web page (HTTP 404). Try again later.")
@@ -86,8 +85,7 @@ def explain_status(response: httpx.Response) -> ProviderError | None:
 class EuropePMCService(JsonService):
     """Europe PMC's search and full texts. Raises only ProviderErrors; its errors may come with HTTP 200."""
 
-    name = PROVIDER
-    title = TITLE
+    name, title = PROVIDER, TITLE
     api = ApiOfService(
         PROVIDER, TITLE, lambda settings: settings.of(EuropePMCSettings).europepmc_base_url, SPACING, explain_status
     )

@@ -103,9 +103,7 @@ def _identifier(text: str) -> str:
     if " " in text:
         return ""
     doi = arxiv_doi(text) or record_ids(text).doi or normalize_doi(text)
-    if not re.fullmatch(r"10\.[0-9]{4,9}/[^\s\"\\]+", doi):
-        return ""
-    return f'DOI:"{doi}"'
+    return f'DOI:"{doi}"' if re.fullmatch(r"10\.[0-9]{4,9}/[^\s\"\\]+", doi) else ""
 
 
 MAX_NAME = 80

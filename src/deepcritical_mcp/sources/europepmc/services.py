@@ -102,8 +102,7 @@ class EuropePMC(EuropePMCService, FullTextSource):
         """The records that have one of the identifiers: those of articles before those of preprints."""
         ids = _ids(wanted)
         page = await self.search(" OR ".join(identifier_terms(ids)), read_record)
-        found = [record for record in page.records if any(shared_identifiers(record, ids))]
-        return sorted(found, key=articles_first)
+        return sorted((one for one in page.records if any(shared_identifiers(one, ids))), key=articles_first)
 
     def checks(self) -> tuple[SourceCheck, ...]:
         ask = partial(self.search, "EXT_ID:1 AND SRC:MED", read_record, page_size=1, result_type="idlist")

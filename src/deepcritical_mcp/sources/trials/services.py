@@ -71,8 +71,7 @@ def explain_plain_text(response: httpx.Response) -> ProviderError | None:
 class TrialsService(JsonService):
     """ClinicalTrials.gov's studies. Raises only ProviderErrors."""
 
-    name = NAME
-    title = TITLE
+    name, title = NAME, TITLE
     api = ApiOfService(
         NAME, TITLE, lambda settings: settings.of(TrialsSettings).clinicaltrials_base_url, SPACING, explain_plain_text
     )
@@ -109,13 +108,8 @@ _NUMBER_IN_TEXT = re.compile(r"\bNCT[0-9]{8}\b", re.IGNORECASE)
 class Trials(TrialsService, Source):
     """ClinicalTrials.gov: one request returns the numbers of trials, one their records."""
 
-    kind = "trials"
-    cited_as = "trial"
-    tool = "trial_search"
-    request = TrialRequest
-    two_step = True
-    id_name = "NCT"
-    steps = 2
+    kind, cited_as, tool, id_name = "trials", "trial", "trial_search", "NCT"
+    request, two_step, steps = TrialRequest, True, 2
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         """One page of the trials that match `variant`; ClinicalTrials.gov keeps no pages, so each is requested together

@@ -43,14 +43,8 @@ class ProviderChain(Source):
         clock: monotonic seconds, of the circuits.
     """
 
-    name = "web"
-    title = "Web search"
-    kind = "web"
-    cited_as = "web"
-    tool = "web_search"
-    request = WebRequest
-    scored = True
-    block = 0
+    name, title, kind, cited_as, tool = "web", "Web search", "web", "web", "web_search"
+    request, scored, block = WebRequest, True, 0
 
     def __init__(
         self,

@@ -42,8 +42,7 @@ class DuckDuckGoTool(WebTool):
     a status; its connection pool is not used. `timeout` is in seconds, for one attempt.
     """
 
-    name = "duckduckgo"
-    title = "DuckDuckGo"
+    name, title = "duckduckgo", "DuckDuckGo"
     # DuckDuckGo refuses longer queries, and blocks clients that read many pages.
     max_characters = 480
     max_pages = {"basic": 1, "advanced": 3}  # noqa: RUF012
@@ -57,8 +56,7 @@ class DuckDuckGoTool(WebTool):
     def create(cls, settings: WebSettings, net: Net) -> Self:
         limiter = Pacing(settings.web_delay)
         client = ApiClient(net.http, provider=cls.name, title=cls.title, retry=net.retry, limiter=limiter)
-        timeout = (net.retry or RetryPolicy()).attempt_timeout
-        return cls(client, url=settings.duckduckgo_url, timeout=timeout)
+        return cls(client, url=settings.duckduckgo_url, timeout=(net.retry or RetryPolicy()).attempt_timeout)
 
     def check(self) -> SourceCheck:
         async def examine() -> Finding:

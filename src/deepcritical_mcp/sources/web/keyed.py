@@ -173,10 +173,8 @@ _MAX_EXCLUDED = 150
 class TavilyTool(KeyedTool):
     """Searches the web with Tavily; `search_depth` is passed on."""
 
-    name = "tavily"
-    title = "Tavily"
-    max_characters = 400
-    site_operators = False
+    name, title = "tavily", "Tavily"
+    max_characters, site_operators = 400, False
     key_header = ("Authorization", "Bearer {}")
     date_fields = ("published_date",)
     pace = (60.0, "tavily_per_minute")
@@ -225,11 +223,9 @@ class _OptionNotInPlanError(ProviderRequestError):
 class BraveTool(KeyedTool):
     """Searches Brave's index; "advanced" asks for more of each page's text where the plan has it."""
 
-    name = "brave"
-    title = "Brave Search"
+    name, title = "brave", "Brave Search"
     # Limits of Brave's endpoints; `offset` counts pages, at most ten.
-    max_characters = 400
-    max_words = 50
+    max_characters, max_words = 400, 50
     max_pages = {"basic": 10, "advanced": 10}  # noqa: RUF012
     key_header = ("X-Subscription-Token", "{}")
     date_fields = ("page_age", "age")
@@ -279,9 +275,7 @@ class BraveTool(KeyedTool):
             return _OptionNotInPlanError("brave", "The Brave Search plan does not include a requested option.")
         if response.status_code == 422 and ("TOKEN" in code or "subscription token" in body):
             return AuthenticationError("brave", "Brave Search refused the API key (HTTP 422). Check BRAVE_API_KEY.")
-        if response.status_code == 429:
-            return _limit_error(response, code, mapping_of(problem.get("meta")))
-        return None
+        return _limit_error(response, code, mapping_of(problem.get("meta"))) if response.status_code == 429 else None
 
 
 def _limit_error(response: httpx.Response, code: str, meta: Mapping[str, object]) -> ProviderError | None:
@@ -307,15 +301,12 @@ _UNFINISHED = ("Error", "Processing", "Queued")
 class SerpApiTool(KeyedTool):
     """Searches Google through SerpAPI, which accepts its key only in the URL; "basic" reads one page of ten results."""
 
-    name = "serpapi"
-    title = "SerpAPI"
+    name, title = "serpapi", "SerpAPI"
     # Google returns ten results a page whatever `num` says (since September 2025), and uses 32 words of a query. Each
     # page counts as one search of the plan, so "basic" reads a single page.
-    max_characters = 2_000
-    max_words = 32
+    max_characters, max_words = 2_000, 32
     max_pages = {"basic": 1, "advanced": 5}  # noqa: RUF012
-    url_field = "link"
-    content_field = "snippet"
+    url_field, content_field = "link", "snippet"
     date_fields = ("published_at", "iso_date", "date")
     probed = ("account", {})  # free; a search would count toward the plan
 

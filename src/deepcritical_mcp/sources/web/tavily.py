@@ -27,9 +27,7 @@ _MOST_CHARACTERS = 2_000_000
 class TavilyExtract(FullTextSource):
     """Asks Tavily for the text of a page; costs a credit for five pages."""
 
-    name = "tavily"
-    title = "Tavily"
-    has_browser = True
+    name, title, has_browser = "tavily", "Tavily", True
 
     def __init__(self, tool: TavilyTool, guard: Guard) -> None:
         self._tool = tool

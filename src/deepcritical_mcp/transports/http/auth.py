@@ -126,9 +126,7 @@ class OAuthVerifier:
         async with self._fetching:
             if self._age() > (MIN_FETCH_INTERVAL if key_id not in self._keys else KEYS_MAX_AGE):
                 await self._fetch()
-        if not key_id and len(self._keys) == 1:
-            return next(iter(self._keys.values()))
-        return self._keys.get(key_id)
+        return self._keys.get(key_id) if key_id or len(self._keys) != 1 else next(iter(self._keys.values()))
 
     def _age(self) -> float:
         return self._clock() - self._fetched

@@ -157,14 +157,12 @@ class CallControl:
         rate = RateLimit(REQUESTS_PER_CALL * self._settings.calls_per_minute)
 
         async def bounded(scope: Scope, receive: Receive, send: Send) -> None:
-            key = self._limited_key()
+            key, respond = self._limited_key(), app
             if key and (wait := rate.wait(key)):
-                refused = refusal(429, "too_many_requests", "Too many requests.", retry_after=wait)
-                await refused(scope, receive, send)
-                return
-            if key:
+                respond = refusal(429, "too_many_requests", "Too many requests.", retry_after=wait)
+            elif key:
                 rate.count(key)
-            await app(scope, receive, send)
+            await respond(scope, receive, send)
 
         return bounded
 
