@@ -100,8 +100,6 @@ def _dates(year: str, month: str | None = None, day: str | None = None, by: str 
     if month and not month.isdecimal():
         month = next((str(at) for at in range(1, 13) if _MONTH_NAMES[at].startswith(month)), "0")
     for first, second in ((month, day), *([(day, month)] if by else [])):
-        try:
+        with suppress(ValueError):
             date = datetime.date(int(year), int(first or 1), int(second or 1)).isoformat()
-        except ValueError:
-            continue
-        yield date[: 10 if second else 7 if first else 4]
+            yield date[: 10 if second else 7 if first else 4]

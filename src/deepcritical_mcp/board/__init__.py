@@ -147,8 +147,7 @@ def _assemble(title: str, data: object) -> str:
 
 @cache
 def _script() -> str:
-    parts = "\n".join(_source(f"js/{name}.js") for name in SCRIPTS)
-    script = f'(() => {{\n"use strict";\n{parts}}})();\n'
+    script = '(() => {\n"use strict";\n' + "\n".join(_source(f"js/{name}.js") for name in SCRIPTS) + "})();\n"
     gravest_first = {status: label or "No notice" for status, label in [*STATUSES.items()][::-1]}
     for name, labels in {"STATUSES": gravest_first, "NOTICES": NOTICE_LABELS, "SOURCES": SOURCE_LABELS}.items():
         # A string literal with the labels as JSON, so that their order and every character stay.

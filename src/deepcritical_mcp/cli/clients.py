@@ -122,12 +122,11 @@ def configured_state(client: McpClient) -> ConfiguredState:
 
 def content_of(path: Path) -> bytes | None:
     """The bytes of a file; None if there is none; OSError also for a pipe or a device, which might never end."""
-    try:
+    with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.stat().st_mode):
             raise OSError(errno.EINVAL, "not an ordinary file", str(path))
         return path.read_bytes()
-    except FileNotFoundError:
-        return None
+    return None
 
 
 _OWN_COMMA = re.compile(r"\s*,\s*")

@@ -11,9 +11,7 @@ from typing import cast
 
 from deepcritical_mcp.errors import ConfigurationError, DeepCriticalError
 
-FAILED = 1
-USAGE_ERROR = 2
-INTERRUPTED = 130
+FAILED, USAGE_ERROR, INTERRUPTED = 1, 2, 130
 
 
 @contextmanager

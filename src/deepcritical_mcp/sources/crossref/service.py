@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Self, TypeVar, cast
 from urllib.parse import quote
 
@@ -315,21 +316,18 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
             asked = {"filter": ",".join(f"doi:{doi}" for doi in batch), "rows": str(MAX_DOIS), "select": select}
             found |= await self._api.get("works", asked, lambda one, batch=batch: _works(one, read, batch), kind=read)
         for doi in (doi for doi in wanted if "," in doi):
-            try:
+            with suppress(UnknownWorkError):
                 path = f"works/{quote(doi, safe='')}"
                 found[doi] = await self._api.get(path, {}, lambda one: read(_message(one)), kind=read)
-            except UnknownWorkError:
-                continue
         return found
 
     async def agency(self, doi: str) -> str:
         """The agency with which a DOI is registered, e.g. "DataCite"; "" if none is known."""
 
         path = f"works/{quote(doi, safe='')}/agency"
-        try:
+        with suppress(UnknownWorkError):
             return await self._api.get(path, {}, lambda one: text_at(_message(one), "agency.label", "agency.id"))
-        except UnknownWorkError:
-            return ""
+        return ""
 
     def accepts(self, ids: RecordIds) -> bool:
         return _is_doi(normalize_doi(ids.doi))

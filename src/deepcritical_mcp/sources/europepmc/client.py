@@ -44,8 +44,7 @@ from deepcritical_mcp.sources.settings import EuropePMCSettings
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.urls import is_web_address
 
-PROVIDER = "europepmc"
-TITLE = "Europe PMC"
+PROVIDER, TITLE = "europepmc", "Europe PMC"
 SPACING = 0.21
 """Seconds between two starts: EBI publishes no limit; 5 requests a second have proved safe."""
 MAX_PAGE = 1_000

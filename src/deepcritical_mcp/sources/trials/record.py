@@ -39,8 +39,7 @@ from deepcritical_mcp.text import clipped, counted, data_lines
 
 FIELDS, RECORD_FIELDS = data_lines(__file__, "fields.txt")
 """The fields that are read of a whole study, and those that a record of one needs; no contact persons."""
-REGISTRY = "ClinicalTrials.gov"
-ADDRESS = "https://clinicaltrials.gov/study/"
+REGISTRY, ADDRESS = "ClinicalTrials.gov", "https://clinicaltrials.gov/study/"
 UNKNOWN_COUNT = 99_999_999
 NCT_NUMBER = re.compile(r"NCT[0-9]{8}")
 Study = Mapping[str, object]

@@ -165,9 +165,7 @@ class KeyedTool(WebTool):
 
 
 # Limits of Tavily's search endpoint.
-_MAX_RESULTS = 20
-_MAX_INCLUDED = 300
-_MAX_EXCLUDED = 150
+_MAX_RESULTS, _MAX_INCLUDED, _MAX_EXCLUDED = 20, 300, 150
 
 
 class TavilyTool(KeyedTool):

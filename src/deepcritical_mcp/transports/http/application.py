@@ -104,16 +104,12 @@ class BodyLimits:
         return refusal(413, "too_large", text)
 
 
-MCP_PATH = "/mcp"
-SSE_PATH = "/sse"
-MESSAGES_PATH = "/messages/"
+MCP_PATH, SSE_PATH, MESSAGES_PATH = "/mcp", "/sse", "/messages/"
 _PATHS = (MCP_PATH, SSE_PATH, MESSAGES_PATH, "/health", "/ready", "/metrics")
 _MAX_SWEEP_INTERVAL = 60.0  # seconds
 READINESS_TIMEOUT = 3.0  # seconds for each check
 # Together with uvicorn's, less than the two seconds after which many process managers kill a process.
-CALL_GRACE_SECONDS = 1.0
-STREAM_GRACE_SECONDS = 0.2
-CLOSE_SECONDS = 1.0
+CALL_GRACE_SECONDS, STREAM_GRACE_SECONDS, CLOSE_SECONDS = 1.0, 0.2, 1.0
 _POLL_INTERVAL = 0.05  # seconds
 
 

@@ -30,8 +30,7 @@ logger = logging.getLogger("deepcritical_mcp.calls")
 
 CONCURRENCY_RETRY_AFTER = 2.0  # seconds
 REQUESTS_PER_CALL = 10
-_MINUTE = 60.0
-_ROUNDING_ERROR = 1e-6
+_MINUTE, _ROUNDING_ERROR = 60.0, 1e-6
 _LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60)
 _TOOLS = frozenset(tool.name for tools in PROFILES.values() for tool in tools)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -85,19 +86,17 @@ def refusal(status: int, code: str, message: str, *, retry_after: float = 0) -> 
 
 def is_loopback(address: str) -> bool:
     """Whether an IP address is a loopback address."""
-    try:
+    with suppress(ValueError):
         return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
+    return False
 
 
 def listens_on_loopback_only(host: str) -> bool:
     """Whether `host` resolves to loopback addresses only; False if it cannot be resolved."""
-    try:
+    with suppress(OSError):
         found = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)
-    except OSError:
-        return False
-    return all(is_loopback(str(address[0])) for *_, address in found)
+        return all(is_loopback(str(address[0])) for *_, address in found)
+    return False
 
 
 def _is_loopback_name(host: str) -> bool:
