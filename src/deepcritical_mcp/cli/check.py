@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from functools import partial
 from html import unescape
 from pathlib import Path
@@ -177,22 +177,19 @@ def _without_accepted(references: Sequence[CheckedReference], accepted: Sequence
 async def _check(text: str, settings: Settings, read: bool) -> tuple[CitationReport, bool]:
     """The report on all parts, or those for which there was time, and whether everything was checked."""
     # No store but memory, and no folder for vectors.
-    app = AppContext(settings.model_copy(update={"data_dir": None}), build=partial(build_services, stores=STORES[-1:]))
-    try:
-        async with _shown_progress() as progress:
-            services = await app.services()
-            session = await services.sessions.open()
-            check = partial(services.checker.check, text, session, read=read, progress=progress)
-            report = await check()
-            while report.next_offset >= 0:
-                try:
-                    part = await check(offset=report.next_offset)
-                except DeadlineExceededError:
-                    return report, False
-                report = with_findings(part, (*findings_of(report), *findings_of(part)))
-            return report, True
-    finally:
-        await app.aclose()
+    build, apart = partial(build_services, stores=STORES[-1:]), settings.model_copy(update={"data_dir": None})
+    async with aclosing(AppContext(apart, build=build)) as app, _shown_progress() as progress:
+        services = await app.services()
+        session = await services.sessions.open()
+        check = partial(services.checker.check, text, session, read=read, progress=progress)
+        report = await check()
+        while report.next_offset >= 0:
+            try:
+                part = await check(offset=report.next_offset)
+            except DeadlineExceededError:
+                return report, False
+            report = with_findings(part, (*findings_of(report), *findings_of(part)))
+        return report, True
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ import json
 import logging
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -93,9 +93,8 @@ async def export_session(
         store = await opened_session(services.sessions, session)
         report = await services.checker.written_report(store) if request.ends_with_report else ""
         whole = await exported(store, request, witness=services.witness, report=report)
-    for remark in (*whole.remarks, notes_left_out(whole.left_out)):
-        if remark:
-            typer.echo(f"Note: {remark}", err=True)
+    for remark in filter(None, (*whole.remarks, notes_left_out(whole.left_out))):
+        typer.echo(f"Note: {remark}", err=True)
     if output is None:
         typer.echo(whole.text, nl=False)
         return
@@ -146,8 +145,7 @@ async def restore_session(session_id: str) -> None:
 @asynccontextmanager
 async def kept_services() -> AsyncGenerator[Services]:
     """The services over the sessions of the server on stdio."""
-    app = AppContext(load_settings().kept_for_user())
-    try:
+    async with aclosing(AppContext(load_settings().kept_for_user())) as app:
         services = await app.services()
         if services.sessions.warning:
             raise EvidenceStoreError(services.sessions.warning)
@@ -155,8 +153,6 @@ async def kept_services() -> AsyncGenerator[Services]:
             told = f"No sessions are kept: {variable_name('data_dir')} is {IN_MEMORY}, so they end with the server."
             raise ConfigurationError(told)
         yield services
-    finally:
-        await app.aclose()
 
 
 async def opened_session(registry: SessionRegistry, session: str) -> EvidenceStore:
@@ -279,8 +275,7 @@ async def _read(source: str) -> tuple[Sequence[Publication], Sequence[str], Call
             places, log = await store.places(ids, limit=MAX_POINTS), await search_log(store)
             named = {"session_id": store.session_id, "title": store.title or "Evidence report"}
             return kept, remarks, partial(board_report, kept, shown, places, log=log, **named)
-    app = AppContext(load_settings())
-    try:
+    async with aclosing(AppContext(load_settings())) as app:
         services = await app.services()
         data = sys.stdin.buffer.read() if source == "-" else await anyio.Path(source).read_bytes()
         try:  # Windows PowerShell writes UTF-16 when output is redirected
@@ -294,5 +289,3 @@ async def _read(source: str) -> tuple[Sequence[Publication], Sequence[str], Call
             vectors = await services.embedder.vectors([passages(one)[0].content for one in shown])
             places = {one.id: point for one, point in zip(shown, project(vectors.tolist()), strict=True)}
         return asked.publications, asked.remarks, partial(board_report, asked.publications, (), places)
-    finally:
-        await app.aclose()
