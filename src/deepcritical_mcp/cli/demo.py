@@ -96,7 +96,7 @@ class DemoError(DeepCriticalError):
 
 async def play(question: str, *, offline: bool, debug: bool) -> None:
     """Play the session on the terminal; DemoError if the server stops unexpectedly, or its main tools fail."""
-    question, settings, screen = clean_line(question) or _QUESTION, load_settings(), Screen()
+    question, settings, screen = clean_line(question) or _QUESTION, load_settings(), Screen(highlight=False)
     screen.say(f"deepcritical-mcp {__version__}: a research session, from question to evidence", style="bold")
     screen.say("A real MCP client talks to the real server over stdio, as your client would.", style="dim")
     is_sample = await _is_sample(screen, settings, offline)
@@ -179,46 +179,41 @@ _MAX_LINES, _MAX_LINE = 26, 160
 """Of an answer that is shown, and characters of each line."""
 
 
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        raise  # the BrokenPipeError, where rich would end the program in whichever task prints
-
-
-class Screen:
+class Screen(Console):
     """Writes to stdout; BrokenPipeError once its reader has left, e.g. `head`."""
 
-    def __init__(self) -> None:
-        self._console = _Console(highlight=False)
+    def on_broken_pipe(self) -> None:
+        raise  # the BrokenPipeError, where rich would end the program in whichever task prints
 
     def say(self, text: str, *, style: str = "", indent: int = 0, hang: int = 0) -> None:
         """Print a paragraph; `hang` is the extra indentation of its second and later lines."""
         first, later = " " * indent, " " * (indent + hang)
-        text = fill(text, max(self._console.width, 20), initial_indent=first, subsequent_indent=later)
-        self._console.print(Text(text, style=style), soft_wrap=True)  # the console would pad every line with spaces
+        text = fill(text, max(self.width, 20), initial_indent=first, subsequent_indent=later)
+        self.print(Text(text, style=style), soft_wrap=True)  # the console would pad every line with spaces
 
     def verbatim(self, text: str) -> None:
         """Print text to be copied, without wrapping."""
-        self._console.print(Text(text), soft_wrap=True)
+        self.print(Text(text), soft_wrap=True)
 
     def step(self, title: str) -> None:
         """Print the heading of a step."""
-        self._console.print()
-        self._console.print(Rule(Text(f" {title} ", style="bold"), align="left", style="blue"))
+        self.print()
+        self.print(Rule(Text(f" {title} ", style="bold"), align="left", style="blue"))
 
     @asynccontextmanager
     async def working(self, title: str) -> AsyncGenerator[ProgressFnT]:
         """Show progress until the block ends; yields the function that reports it."""
-        status, lines = self._console.status(title), set[str]()
+        status, lines = self.status(title), set[str]()
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             line = clipped(clean_line(message or title), 50)
             status.update(Text(line))
-            if not self._console.is_terminal and line not in lines:
+            if not self.is_terminal and line not in lines:
                 lines.add(line)
                 with suppress(OSError):  # the next line of the demo itself meets it too
                     self.say(f"… {line}", style="dim", indent=2)
 
-        with status if self._console.is_terminal else nullcontext():
+        with status if self.is_terminal else nullcontext():
             yield report
 
     def answer(self, text: str) -> None:
