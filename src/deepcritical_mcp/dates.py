@@ -10,9 +10,9 @@ from contextlib import suppress
 
 from deepcritical_mcp.data_files import data_lines
 
-_PARTS = {"YEAR": r"(?P<year>(?:1[5-9]|20|21)[0-9]{2})", "NAME": r"(?P<month>[a-z]{3,9})\.?"}
-_PARTS |= {"MONTH": "(?P<month>[0-9]{1,2})", "DAY": "(?P<day>[0-9]{1,2})"}
-_PARTS["NTH"] = f"{_PARTS['DAY']}(?:st|nd|rd|th)?"
+_DAY = "(?P<day>[0-9]{1,2})"
+_YEAR, _NAME = r"(?P<year>(?:1[5-9]|20|21)[0-9]{2})", r"(?P<month>[a-z]{3,9})\.?"
+_PARTS = {"YEAR": _YEAR, "NAME": _NAME, "MONTH": "(?P<month>[0-9]{1,2})", "DAY": _DAY, "NTH": f"{_DAY}(?:st|nd|rd|th)?"}
 _FORMS = (re.sub("[A-Z]{3,}", lambda part: _PARTS[part[0]], form) for form in data_lines(__file__, "date_formats.txt"))
 _FORMATS = [re.compile(form) for form in _FORMS]
 _AROUND = re.compile(

@@ -220,8 +220,8 @@ async def sources(settings: Settings, rows: Sequence[SourceRow] | None = None) -
     asked_rows, others = (tables.SOURCES, (*tables.FULL_TEXTS, *tables.LOOKUPS)) if rows is None else (rows, ())
     async with http:
         net = Net(http, retry=_ONCE)
-        pairs = [(check, one.kind) for one in created(Source, asked_rows, settings, net) for check in one.checks()]
-        running = [_run(*pair) if pair[0].searches else _run(pair[0]) for pair in pairs]
+        pairs = [(check, one) for one in created(Source, asked_rows, settings, net) for check in one.checks()]
+        running = [_run(check, one.kind if check.searches else "") for check, one in pairs]
         running += [_run(check) for one in created(Service, others, settings, net) for check in one.checks()]
         asked = await asyncio.gather(*running)
     every = (*asked_rows, *others)
