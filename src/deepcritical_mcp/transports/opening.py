@@ -168,7 +168,9 @@ def _is_plain(params: object) -> TypeGuard[dict[str, Any]]:
         and _is_object(capabilities)
         and capabilities.keys() <= _CAPABILITIES
         and all(map(_is_object, capabilities.values()))
-        and capabilities.get("roots", {}) in ({}, {"listChanged": False}, {"listChanged": True})
+        and all(_is_object(one) for name in capabilities.keys() - {"roots"} for one in capabilities[name].values())
+        and capabilities.get("roots", {}).keys() <= {"listChanged"}
+        and all(isinstance(one, bool) for one in capabilities.get("roots", {}).values())
         and _is_object(client)
         and {"name", "version"} <= client.keys() <= _CLIENT_INFO
         and all(isinstance(one, str) for one in client.values())
