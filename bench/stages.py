@@ -51,7 +51,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "our middleware": (
         f"{OURS}transports.http.security:HostAndOriginCheck.__call__",
         f"{OURS}transports.http.application:BodyLimits._read_body",
-        f"{OURS}transports.http.monitoring:CallObserver._report",
+        f"{OURS}transports.http.calls:CallControl._report",
     ),
     "arguments": (
         f"{OURS}server:read_arguments",
@@ -237,13 +237,14 @@ async def measure(address: str, rounds: int) -> None:
     from deepcritical_mcp.config import Settings
     from deepcritical_mcp.context import AppContext
     from deepcritical_mcp.server import DeepCriticalServer
-    from deepcritical_mcp.transports.http.application import CallControl, HttpApplication
+    from deepcritical_mcp.transports.http.application import HttpApplication
+    from deepcritical_mcp.transports.http.calls import CallControl
     from deepcritical_mcp.transports.http.uvicorn_server import HttpServer, listen
 
     settings = Settings(ncbi_base_url=address, log_level="WARNING", off="icite,crossref")
     calls = CallControl(settings)
     app = AppContext(settings, admission=calls.admit)
-    server = DeepCriticalServer(app, middleware=[calls.observer])
+    server = DeepCriticalServer(app, middleware=[calls.observe])
     listener = listen("127.0.0.1", 0)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     uvicorn, clock = HttpServer(HttpApplication(server, app, calls, url), settings), Clock()

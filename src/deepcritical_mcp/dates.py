@@ -8,20 +8,13 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
+from deepcritical_mcp.data_files import data_lines
+
+_DAY = "(?P<day>[0-9]{1,2})"
 _YEAR, _NAME = r"(?P<year>(?:1[5-9]|20|21)[0-9]{2})", r"(?P<month>[a-z]{3,9})\.?"
-_MONTH, _DAY = r"(?P<month>[0-9]{1,2})", r"(?P<day>[0-9]{1,2})"
-_FORMATS = [
-    re.compile(form)
-    for form in (
-        rf"{_YEAR}(?:[-/. ]{_MONTH}(?:[-/. ]{_DAY})?)?",
-        rf"{_YEAR}(?P<month>[0-9]{{2}})(?P<day>[0-9]{{2}})",
-        rf"{_NAME}(?:[ -]{{1,2}}{_DAY}(?:st|nd|rd|th)?)?[ ,-]{{1,2}}{_YEAR}",
-        rf"{_DAY}(?:st|nd|rd|th)?\.?[ -]{{1,2}}{_NAME}[ ,-]{{1,2}}{_YEAR}",
-        rf"{_YEAR}[ ,-]{{1,2}}{_NAME}(?:[ -]{{1,2}}{_DAY})?",
-        rf"{_MONTH}[-/]{_YEAR}",
-        rf"{_MONTH}(?P<by>[-/.]){_DAY}(?P=by){_YEAR}",
-    )
-]
+_PARTS = {"YEAR": _YEAR, "NAME": _NAME, "MONTH": "(?P<month>[0-9]{1,2})", "DAY": _DAY, "NTH": f"{_DAY}(?:st|nd|rd|th)?"}
+_FORMS = (re.sub("[A-Z]{3,}", lambda part: _PARTS[part[0]], form) for form in data_lines(__file__, "date_formats.txt"))
+_FORMATS = [re.compile(form) for form in _FORMS]
 _AROUND = re.compile(
     r"\A(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? |(?<=[0-9])(?:,? |t)[0-9]{2}:[0-9]{2}.*"
 )
@@ -107,8 +100,6 @@ def _dates(year: str, month: str | None = None, day: str | None = None, by: str 
     if month and not month.isdecimal():
         month = next((str(at) for at in range(1, 13) if _MONTH_NAMES[at].startswith(month)), "0")
     for first, second in ((month, day), *([(day, month)] if by else [])):
-        try:
+        with suppress(ValueError):
             date = datetime.date(int(year), int(first or 1), int(second or 1)).isoformat()
-        except ValueError:
-            continue
-        yield date[: 10 if second else 7 if first else 4]
+            yield date[: 10 if second else 7 if first else 4]

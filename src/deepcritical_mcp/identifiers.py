@@ -24,10 +24,8 @@ class RecordIds(NamedTuple):
         return RecordIds(*(own or other for own, other in zip(self, others, strict=True)))
 
 
-_PAGES = [
-    (host, kind, prefix, re.compile(rf"(?:{pattern})(?:\?.*)?", re.IGNORECASE))
-    for host, kind, prefix, pattern in (line.split(" | ", 3) for line in data_lines(__file__, "record_pages.txt"))
-]
+_ROWS = (line.split(" | ", 3) for line in data_lines(__file__, "record_pages.txt"))
+_PAGES = [(host, kind, prefix, re.compile(rf"(?:{form})(?:\?.*)?", re.I)) for host, kind, prefix, form in _ROWS]
 _PREPRINT = re.compile(r"/(?:article|abstract)/PPR/?(?:PPR)?([0-9]{1,9})/?", re.IGNORECASE)
 _BARE_PREPRINT = re.compile(r"PPR ?:? ?([0-9]{1,9})", re.IGNORECASE)
 _NAMED_PREPRINT = re.compile(r"\bPPR[0-9]{1,9}\b")

@@ -136,7 +136,7 @@ async def test_without_keys_duckduckgo_answers_and_the_others_say_what_they_lack
         ("duckduckgo", "ok", ""),
     ]
     assert [item.citation.title for item in result.evidence] == [page.title for page in wire.PAGES]
-    assert await WebCache(tmp_path, ttl=60).find("metformin", WebRequest(query="metformin").options)
+    assert await WebCache(tmp_path, ttl=60).find("metformin", WebRequest(query="metformin"))
 
 
 @pytest.mark.parametrize("first", ["tavily", "brave", "serpapi"])

@@ -25,7 +25,8 @@ from deepcritical_mcp.models import ProviderReport, Publication, SearchResult
 from deepcritical_mcp.net.pacing import turn_of
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.server import DeepCriticalServer
-from deepcritical_mcp.transports.http.application import CallControl, HttpApplication
+from deepcritical_mcp.transports.http.application import HttpApplication
+from deepcritical_mcp.transports.http.calls import CallControl
 from deepcritical_mcp.transports.http.uvicorn_server import HttpServer, listen
 from tests.evidence.stand_ins import HashingModel
 from tests.publications import published
@@ -142,7 +143,7 @@ def serving(tmp_path: Path) -> Serving:
         app = AppContext(configured, build=lambda settings: _services(settings, web, embedder), admission=calls.admit)
         listener = listen("127.0.0.1", 0)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        application = HttpApplication(DeepCriticalServer(app, middleware=[calls.observer]), app, calls, url)
+        application = HttpApplication(DeepCriticalServer(app, middleware=[calls.observe]), app, calls, url)
         server = HttpServer(application, app.settings)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [listener])

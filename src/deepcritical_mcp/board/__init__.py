@@ -68,8 +68,7 @@ async def session_meta(store: EvidenceStore, shown: Sequence[Evidence]) -> Mappi
     """
     try:
         total = await store.count()
-        latest = await store.page(max(0, total - MAX_POINTS), MAX_POINTS)
-        items = [*shown, *reversed(latest)]
+        items = [*shown, *reversed(await store.page(max(0, total - MAX_POINTS), MAX_POINTS))]
         places = await store.places([item.id for item in items], limit=MAX_POINTS)
     except (EvidenceStoreError, SessionError):
         return {}
@@ -86,21 +85,13 @@ def board_meta(
     The first `MAX_POINTS` with a place of `evidence` are used: the result's own first, then more from the session.
     """
     placed = list({item.id: item for item in evidence if item.id in places}.values())[:MAX_POINTS]
-    spots = [
-        {"id": one.id, **one.citation.model_dump(include=_ON_MAP), "x": places[one.id][0], "y": places[one.id][1]}
-        for one in placed
-    ]
+    at = [(one, *places[one.id]) for one in placed]
+    spots = [{"id": one.id, **one.citation.model_dump(include=_ON_MAP), "x": x, "y": y} for one, x, y in at]
     records = [
         {"id": one.id, **one.citation.model_dump(mode="json", include=_RECORD, exclude_defaults=True)} for one in shown
     ]
-    meta = {
-        "session_id": session_id,
-        "total": total,
-        "map": spots,
-        "groups": named_groups(placed, places),
-        "records": records,
-    }
-    return {META_KEY: meta}
+    groups = named_groups(placed, places)
+    return {META_KEY: {"session_id": session_id, "total": total, "map": spots, "groups": groups, "records": records}}
 
 
 def board_report(
@@ -121,36 +112,24 @@ def board_report(
     the list of searches and the flow diagram; None if it is not known, which the page says. `remarks` are on the status
     of what is shown.
     """
-    searches = {"no_log": NO_LOG} if log is None else _searches(log, publications)
+    searches: dict[str, object] = {"no_log": NO_LOG}
+    if log is not None:
+        logged = [(one, one.model_dump(mode="json", exclude={"ids", "request"})) for one in log]
+        rows = [{**row, "failed": one.failed, "known": len(one.ids) - one.new} for one, row in logged]
+        searches = {"log": rows, "flow": flow_chart(flow_numbers(log, publications))}
     # In parts: the one line of `Evidence.decision` is for reading.
-    marks = {
-        one.id_of(text): {"decision": one.screening, "reason": one.screening_reason, "tags": one.tags}
-        for one in publications
-        for text in one.texts
-    }
-    quotes = {one.id_of(text): quotable(text).content for one in publications for text in one.texts if text.parts}
+    texts = [(one, text, one.id_of(text)) for one in publications for text in one.texts]
+    marks = {id: {"decision": one.screening, "reason": one.screening_reason, "tags": one.tags} for one, _, id in texts}
+    quotes = {id: quotable(text).content for _, text, id in texts if text.parts}
     publications = [without_full_texts(one) for one in publications]
-    evidence = [
-        item.model_copy(update={"content": quotes[item.id], "content_truncated": True}) if item.id in quotes else item
-        for item in evidence or map(Evidence.of, publications)
-    ]
+    quoted = {id: {"content": text, "content_truncated": True} for id, text in quotes.items()}
+    evidence = [one.model_copy(update=quoted.get(one.id)) for one in evidence or map(Evidence.of, publications)]
     records = [{**item.model_dump(mode="json"), "screening": marks.get(item.id)} for item in evidence]
     shown = {"session_id": session_id, "evidence": records, "warnings": [*remarks]}
     result = {"structuredContent": shown, "_meta": board_meta(session_id, evidence, places or {})}
     exports = {"ris": export_entries(publications, "ris"), "bibtex": export_entries(publications, "bibtex")}
-    title = clean_line(title)
-    return _assemble(
-        title, {"title": title, "created": clean_line(created), "result": result, "exports": exports, **searches}
-    )
-
-
-def _searches(log: Sequence[LoggedSearch], publications: Sequence[Publication]) -> dict[str, object]:
-    left_out = {"ids", "request"}
-    rows = [
-        {**one.model_dump(mode="json", exclude=left_out), "failed": one.failed, "known": len(one.ids) - one.new}
-        for one in log
-    ]
-    return {"log": rows, "flow": flow_chart(flow_numbers(log, publications))}
+    named = {"title": clean_line(title), "created": clean_line(created)}
+    return _assemble(named["title"], {**named, "result": result, "exports": exports, **searches})
 
 
 def _assemble(title: str, data: object) -> str:
@@ -161,15 +140,14 @@ def _assemble(title: str, data: object) -> str:
     for letter in "<>&\u2028\u2029":  # so that it cannot close the HTML element around it
         embedded = embedded.replace(letter, f"\\u{ord(letter):04x}")
     parts = {"CSP": policy.format(*digests), "TITLE": html.escape(title), "STYLE": style, "SCRIPT": script}
-    parts |= {"DATA": embedded}
+    parts["DATA"] = embedded
     # In one pass, so that a placeholder inside a title or the data is not filled.
     return re.sub("@([A-Z]+)@", lambda place: parts[place[1]], _source("board.html"))
 
 
 @cache
 def _script() -> str:
-    parts = "\n".join(_source(f"js/{name}.js") for name in SCRIPTS)
-    script = f'(() => {{\n"use strict";\n{parts}}})();\n'
+    script = '(() => {\n"use strict";\n' + "\n".join(_source(f"js/{name}.js") for name in SCRIPTS) + "})();\n"
     gravest_first = {status: label or "No notice" for status, label in [*STATUSES.items()][::-1]}
     for name, labels in {"STATUSES": gravest_first, "NOTICES": NOTICE_LABELS, "SOURCES": SOURCE_LABELS}.items():
         # A string literal with the labels as JSON, so that their order and every character stay.
@@ -189,25 +167,29 @@ _REGISTERED = ("database", "register")
 def flow_chart(numbers: FlowNumbers) -> dict[str, Any]:
     """The boxes of a PRISMA 2020 flow diagram from top to bottom, and remarks below them, as far as the session knows
     its numbers: without decisions it ends where screening begins."""
+    counts = {"Duplicates": numbers.duplicates, "Left out by filters": numbers.left_out}
+    counts |= {"Removed from the session": numbers.removed}
+    removed = [f"– {name}: {count}" for name, count in counts.items() if count]
+    removed = [f"Removed before screening (n = {sum(counts.values())})", *removed] if removed else []
     undecided = [f"Not decided on (n = {numbers.undecided})"] if numbers.undecided else []
-    steps = [
-        _step("Identification", _identified(numbers), _removed(numbers)),
-        _step("Screening", [f"Records in the session (n = {numbers.records})"], undecided),
-    ]
+    records = [f"Records in the session (n = {numbers.records})"]
+    steps: list[tuple[str, list[str], list[str]]] = [("Identification", _identified(numbers), removed)]
+    steps.append(("Screening", records, undecided))
     if numbers.screened:
         left = numbers.screened - sum(numbers.excluded.values())
         excluded = _excluded("Excluded without a full text", numbers.excluded)
-        steps.append(_step("Screening", [f"Records decided on (n = {numbers.screened})"], excluded))
+        steps.append(("Screening", [f"Records decided on (n = {numbers.screened})"], excluded))
         if numbers.excluded_with_text:
             excluded = _excluded("Excluded, full text in the session", numbers.excluded_with_text)
-            steps.append(_step("Eligibility", [f"Records left (n = {left})"], excluded))
-        steps.append(_step("Included", _included(numbers)))
-    return {"steps": steps, "notes": _notes(numbers)}
-
-
-def _step(phase: str, lines: Sequence[str], aside: Sequence[str] = ()) -> dict[str, object]:
-    """A box and, `aside`, what left the flow there; each a list of lines, () for none."""
-    return {"phase": phase, "lines": lines, "aside": aside}
+            steps.append(("Eligibility", [f"Records left (n = {left})"], excluded))
+        steps.append(("Included", _included(numbers), []))
+    boxes = [{"phase": phase, "lines": lines, "aside": aside} for phase, lines, aside in steps]
+    texts = f"The session has the full text, page or registration of {numbers.retrieved} of {numbers.records} records"
+    texts += f"; of {numbers.not_retrieved} it was asked for and not obtained." if numbers.not_retrieved else "."
+    notes = ["Nothing has been included or excluded yet, so the diagram ends here."] if not numbers.screened else []
+    if numbers.undecided and numbers.screened:
+        notes.append("Whether the records without a decision were screened is not known.")
+    return {"steps": boxes, "notes": [*notes, texts]}
 
 
 def _identified(numbers: FlowNumbers) -> list[str]:
@@ -216,14 +198,6 @@ def _identified(numbers: FlowNumbers) -> list[str]:
         some = [one for one in numbers.identified if (one.source.method in _REGISTERED) == is_registered]
         lines += [title, *(f"– {one.source.name}: {one.records}" for one in some)] if some else []
     return lines
-
-
-def _removed(numbers: FlowNumbers) -> list[str]:
-    """What was removed before screening."""
-    counts = {"Duplicates": numbers.duplicates, "Left out by filters": numbers.left_out}
-    counts |= {"Removed from the session": numbers.removed}
-    lines = [f"– {name}: {count}" for name, count in counts.items() if count]
-    return [f"Removed before screening (n = {sum(counts.values())})", *lines] if lines else []
 
 
 def _excluded(title: str, excluded: Mapping[str, int]) -> list[str]:
@@ -245,14 +219,6 @@ def _included(numbers: FlowNumbers) -> list[str]:
     return lines
 
 
-def _notes(numbers: FlowNumbers) -> list[str]:
-    texts = f"The session has the full text, page or registration of {numbers.retrieved} of {numbers.records} records"
-    texts += f"; of {numbers.not_retrieved} it was asked for and not obtained." if numbers.not_retrieved else "."
-    decided = "" if numbers.screened else "Nothing has been included or excluded yet, so the diagram ends here."
-    undecided = "Whether the records without a decision were screened is not known." if numbers.undecided else ""
-    return [line for line in (decided, undecided if numbers.screened else "", texts) if line]
-
-
 # Our own choices: fewer items show no groups, and more names than that do not fit on the map.
 _FEWEST_ITEMS, _FEWEST_IN_GROUP, _MOST_GROUPS = 8, 3, 6
 # A name fits a group if so many of its items have the term.
@@ -265,7 +231,12 @@ _MAX_ROUNDS, _MOST_TERMS = 25, 12
 def named_groups(evidence: Sequence[Evidence], places: Places) -> list[dict[str, object]]:
     """The groups of the items with a place, each with its middle and its name, the largest first. A group without
     a telling term is left out. The same for the same items in the same order."""
-    placed = [_short(item) for item in evidence if item.id in places]
+    # The title and the first index terms are enough for a name, and quick to read.
+    placed: list[Evidence] = []
+    for one in (item for item in evidence if item.id in places):
+        terms = {name: getattr(one.citation, name)[:_MOST_TERMS] for name in ("mesh_terms", "keywords")}
+        short = {"content": NO_ABSTRACT, "citation": one.citation.model_copy(update=terms)}
+        placed.append(one.model_copy(update=short))
     if len(placed) < _FEWEST_ITEMS:
         return []
     found: list[dict[str, object]] = []
@@ -276,12 +247,6 @@ def named_groups(evidence: Sequence[Evidence], places: Places) -> list[dict[str,
         if name := _name([placed[at] for at in members], placed, taken):
             found.append({"x": round(middle[0], 4), "y": round(middle[1], 4), "name": name})
     return found
-
-
-def _short(item: Evidence) -> Evidence:
-    """The title and the first index terms, which are enough for a name, and quick to read."""
-    terms = {"mesh_terms": item.citation.mesh_terms[:_MOST_TERMS], "keywords": item.citation.keywords[:_MOST_TERMS]}
-    return item.model_copy(update={"content": NO_ABSTRACT, "citation": item.citation.model_copy(update=terms)})
 
 
 def _name(group: Sequence[Evidence], everything: Sequence[Evidence], taken: set[str]) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 from typer.core import TyperGroup
 
 from deepcritical_mcp._version import __version__
@@ -61,11 +62,9 @@ def run_command(*, debug: bool) -> None:
 @app.callback()
 def options(
     ctx: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
+    version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of a failure (also allowed after the command).")
+        bool, Option("--debug", help="Show the traceback of a failure (also allowed after the command).")
     ] = False,
 ) -> None:
     """Options before a command; also warns about mistyped settings."""
@@ -76,21 +75,19 @@ def options(
 
 @app.command()
 def serve(
-    transport: Annotated[Literal["stdio", "sse", "http"], typer.Option(help="How clients connect.")] = "stdio",
-    host: Annotated[str, typer.Option(help="Interface to listen on (sse, http).")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(help="Port to listen on (sse, http); 0 = any free port.", min=0, max=65535)
-    ] = 8000,
+    transport: Annotated[Literal["stdio", "sse", "http"], Option(help="How clients connect.")] = "stdio",
+    host: Annotated[str, Option(help="Interface to listen on (sse, http).")] = "127.0.0.1",
+    port: Annotated[int, Option(help="Port to listen on (sse, http); 0 = any free port.", min=0, max=65535)] = 8000,
     profile: Annotated[
         Literal["research", "core", "search-fetch"] | None,
-        typer.Option(
+        Option(
             help="All tools; five for clients with little room; or only search and fetch, for hosts that require these "
             "two. Otherwise as DEEPCRITICAL_TOOLS says, else all.",
             show_default=False,
         ),
     ] = None,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Accept other machines without authentication (sse, http).")
+        bool, Option("--insecure", help="Accept other machines without authentication (sse, http).")
     ] = False,
 ) -> None:
     """Serve MCP clients: over stdio, or over HTTP on /mcp (streamable HTTP) and /sse (older clients)."""
@@ -99,19 +96,16 @@ def serve(
     else:
         import_sdk()
         from deepcritical_mcp.server import create_server
-        from deepcritical_mcp.transports.http.application import CallControl
+        from deepcritical_mcp.transports.http.calls import CallControl
         from deepcritical_mcp.transports.http.security import serves_one_user
         from deepcritical_mcp.transports.http.uvicorn_server import run_http
 
         settings = server_settings()
         log_profile(settings, profile)
         calls = CallControl(settings)
+        finds = settings.is_authenticated or serves_one_user(settings, host, insecure=insecure)
         server = create_server(
-            settings,
-            profile=profile,
-            admission=calls.admit,
-            middleware=[calls.observer],
-            finds_titles=settings.is_authenticated or serves_one_user(settings, host, insecure=insecure),
+            settings, profile=profile, admission=calls.admit, middleware=[calls.observe], finds_titles=finds
         )
         server.app.warm_up()
         run_http(server, server.app, calls, transport, host=host, port=port, insecure=insecure)
@@ -120,19 +114,19 @@ def serve(
 @app.command()
 def demo(
     ctx: typer.Context,
-    question: Annotated[str, typer.Argument(help="Your question; an example question if omitted.")] = "",
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Use built-in sample data, without network access.")
-    ] = False,
+    question: Annotated[str, Argument(help="Your question; an example question if omitted.")] = "",
+    offline: Annotated[bool, Option("--offline", help="Use built-in sample data, without network access.")] = False,
 ) -> None:
     """Run an example research session: expand a question, search, keep evidence, find it again by meaning."""
+    import anyio
+
     from deepcritical_mcp.cli.demo import play
 
-    play(question, offline=offline, debug=bool(ctx.obj))
+    anyio.run(partial(play, question, offline=offline, debug=bool(ctx.obj)))
 
 
 @app.command()
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False) -> None:
+def doctor(as_json: Annotated[bool, Option("--json", help="Print the result as JSON.")] = False) -> None:
     """Check every component and say how to fix problems; exit code 1 if the server cannot do its main job."""
     from deepcritical_mcp.cli.doctor_checks import examine
 
@@ -142,11 +136,11 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the resul
 
 @app.command()
 def install(
-    client: Annotated[ClientName, typer.Option(help="The client to configure.")],
-    undo: Annotated[bool, typer.Option("--undo", help="Remove the server again.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    client: Annotated[ClientName, Option(help="The client to configure.")],
+    undo: Annotated[bool, Option("--undo", help="Remove the server again.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     env: Annotated[
-        list[str] | None, typer.Option(help="A setting to add: NAME=VALUE, or NAME for its value in this environment.")
+        list[str] | None, Option(help="A setting to add: NAME=VALUE, or NAME for its value in this environment.")
     ] = None,
 ) -> None:
     """Add this server to a client's configuration: shows the change, asks first, keeps a backup."""
@@ -160,23 +154,23 @@ def check(
     ctx: typer.Context,
     files: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             help="The draft: Markdown, plain text, LaTeX, BibTeX, RIS, CSL-JSON; .docx, .odt and .html through pandoc; "
             "- reads stdin. Several files are one draft, for example draft.md refs.bib.",
             show_default=False,
         ),
     ],
     read: Annotated[
-        bool, typer.Option("--read", help="Also read open full texts of the cited papers for quotations and claims.")
+        bool, Option("--read", help="Also read open full texts of the cited papers for quotations and claims.")
     ] = False,
     accept: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="A reference that you have verified yourself, by its label or by words of it as written: it is still "
             "reported, but is no reason for exit code 1. Can be repeated."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Check a draft's references, quotations and claims against PubMed and Crossref. Keeps nothing of it.
 
@@ -200,10 +194,10 @@ def check(
 def refresh(
     ctx: typer.Context,
     session: Annotated[
-        list[str] | None, typer.Argument(help="Ids or titles of sessions; all that are kept if omitted.")
+        list[str] | None, Argument(help="Ids or titles of sessions; all that are kept if omitted.")
     ] = None,
-    web: Annotated[bool, typer.Option("--web", help="Also run web searches again.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a session, each on a line.")] = False,
+    web: Annotated[bool, Option("--web", help="Also run web searches again.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object a session, each on a line.")] = False,
 ) -> None:
     """Run a session's searches again, ask for the status of its records, and print what is new.
 
@@ -217,9 +211,11 @@ def refresh(
     has locked a session. Run it again.
     """
     with error_boundary(debug=bool(ctx.obj), failed=USAGE_ERROR):
+        import anyio
+
         from deepcritical_mcp.cli.session_commands import refresh_sessions
 
-        code = refresh_sessions(session or [], web=web, as_json=as_json)
+        code = anyio.run(partial(refresh_sessions, session or [], web=web, as_json=as_json))
     raise typer.Exit(code)
 
 
@@ -227,17 +223,19 @@ def refresh(
 def report(
     source: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="A kept session, by its id or title, or a JSON Lines export of one; - reads stdin.", show_default=False
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
-    title: Annotated[str, typer.Option(help="The page's title; the session's if omitted.", show_default=False)] = "",
+    output: Annotated[Path, Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
+    title: Annotated[str, Option(help="The page's title; the session's if omitted.", show_default=False)] = "",
 ) -> None:
     """Write a session's evidence as a single HTML page that opens in any browser, offline."""
+    import anyio
+
     from deepcritical_mcp.cli.session_commands import write_report
 
-    count, remarks = write_report(source, output, title=title)
+    count, remarks = anyio.run(partial(write_report, source, output, title=title))
     for remark in remarks:
         typer.echo(f"Note: {remark}", err=True)
     typer.echo(f"{counted(count, 'item')} of evidence written to {output}")
@@ -263,7 +261,7 @@ sessions = typer.Typer(
     invoke_without_command=True,
 )
 app.add_typer(sessions, name="sessions")
-_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; times are Unix seconds, -1 = unknown.")]
+_AsJson = Annotated[bool, Option("--json", help="Print JSON; times are Unix seconds, -1 = unknown.")]
 
 
 @sessions.callback()
@@ -285,22 +283,22 @@ def list_kept(as_json: _AsJson = False) -> None:
 
 @sessions.command("export")
 def export_kept(
-    session: Annotated[str, typer.Argument(help="An id, a title, or the beginning of one.", show_default=False)],
+    session: Annotated[str, Argument(help="An id, a title, or the beginning of one.", show_default=False)],
     format: Annotated[
-        str, typer.Option(help="jsonl (complete), bibtex, ris, csl-json, markdown, bibliography, search-log or table.")
+        str, Option(help="jsonl (complete), bibtex, ris, csl-json, markdown, bibliography, search-log or table.")
     ] = "jsonl",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file to write; stdout if omitted.", show_default=False)
+        Path | None, Option("--output", "-o", help="The file to write; stdout if omitted.", show_default=False)
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
-    style: Annotated[str, typer.Option(help="Of a bibliography: vancouver (default), apa … or a CSL file.")] = "",
+    force: Annotated[bool, Option("--force", help="Overwrite the file if it exists.")] = False,
+    style: Annotated[str, Option(help="Of a bibliography: vancouver (default), apa … or a CSL file.")] = "",
     form: Annotated[
-        str, typer.Option("--as", help="Of a bibliography, search log or table: text, markdown, html, csv or json.")
+        str, Option("--as", help="Of a bibliography, search log or table: text, markdown, html, csv or json.")
     ] = "",
     marked: Annotated[
-        str, typer.Option(help="Only what is included, excluded, cited, undecided or decided, or has this tag.")
+        str, Option(help="Only what is included, excluded, cited, undecided or decided, or has this tag.")
     ] = "",
-    abstracts: Annotated[bool, typer.Option("--abstracts", help="With abstracts, where the format has them.")] = False,
+    abstracts: Annotated[bool, Option("--abstracts", help="With abstracts, where the format has them.")] = False,
 ) -> None:
     """Write a session to a file: its records, bibliography, search log or study table, or a backup of all of it."""
     import anyio
@@ -313,11 +311,10 @@ def export_kept(
 
 @sessions.command("delete")
 def delete_kept(
-    session: Annotated[list[str], typer.Argument(help="Ids, titles, or the beginnings of titles.", show_default=False)],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    session: Annotated[list[str], Argument(help="Ids, titles, or the beginnings of titles.", show_default=False)],
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     now: Annotated[
-        bool,
-        typer.Option("--now", help="For good: nothing stays on disk. A session deleted before is named by its id."),
+        bool, Option("--now", help="For good: nothing stays on disk. A session deleted before is named by its id.")
     ] = False,
 ) -> None:
     """Delete sessions with all their evidence."""
@@ -329,9 +326,7 @@ def delete_kept(
 
 
 @sessions.command("undo")
-def undo_deletion(
-    session_id: Annotated[str, typer.Argument(help="The deleted session's id.", show_default=False)],
-) -> None:
+def undo_deletion(session_id: Annotated[str, Argument(help="The deleted session's id.", show_default=False)]) -> None:
     """Take back the deletion of a session, within a day."""
     import anyio
 

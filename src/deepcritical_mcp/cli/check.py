@@ -8,12 +8,11 @@ import re
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from functools import partial
 from html import unescape
 from pathlib import Path
 from shutil import which
-from typing import BinaryIO
 
 import anyio
 from rich.console import Console
@@ -23,6 +22,7 @@ from deepcritical_mcp.checking.draft.reading import MAX_DRAFT
 from deepcritical_mcp.checking.report_text import brief, report_text
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext, build_services
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.storage import STORES
@@ -32,10 +32,7 @@ from deepcritical_mcp.text import UTF_16, clean_line, clipped, decoded
 MAX_FILE = 100 * 1024 * 1024
 """Bytes of a file; those of word processors contain figures."""
 _PANDOC_SECONDS = 60
-_PANDOC_FORMATS = {
-    ".docx": "docx", ".odt": "odt", ".epub": "epub", ".rtf": "rtf", ".html": "html", ".htm": "html", ".rst": "rst",
-    ".org": "org",
-}  # fmt: skip
+_PANDOC_FORMATS = data_table(__file__, "pandoc_formats.txt")
 _OF_BYTES_ONLY = (".docx", ".odt", ".epub", ".rtf")
 """Formats that know their encoding."""
 _DECLARED = re.compile(
@@ -50,11 +47,7 @@ _LEFT = (
     (re.compile(r"\\(_|[^\w\s|])"), r"\1"),
 )
 """What pandoc's Markdown has besides text, and what stands for it."""
-_OLD_FORMATS = {
-    ".pdf": "PDF files lose the lines of a reference list: pass the document that it was made from",
-    ".doc": "save it as .docx",
-    ".pages": "export it as .docx",
-}
+_OLD_FORMATS = data_table(__file__, "unread_formats.txt")
 
 
 def read_drafts(sources: Sequence[str]) -> str:
@@ -77,26 +70,19 @@ def read_drafts(sources: Sequence[str]) -> str:
 
 
 def _text_of(source: str) -> str:
-    if source == "-":
-        return _decoded(_contents(sys.stdin.buffer, "stdin"), "stdin")
-    if Path(source).is_dir():
+    kind, name = Path(source).suffix.lower(), "stdin" if source == "-" else source
+    if source != "-" and Path(source).is_dir():
         raise InvalidInputError(f"{source} is a folder. Pass the draft's files.")
-    kind = Path(source).suffix.lower()
     if kind in _OLD_FORMATS:
         raise InvalidInputError(f"{source} cannot be read: {_OLD_FORMATS[kind]}.")
-    with open(source, "rb") as file:
-        data = _contents(file, source)
-    if kind not in _PANDOC_FORMATS:
-        return _decoded(data, source)
-    # pandoc itself knows the encodings of zipped formats; HTML it takes for UTF-8.
-    return _converted(data if kind in _OF_BYTES_ONLY else _decoded(data, source).encode(), source, kind)
-
-
-def _contents(file: BinaryIO, name: str) -> bytes:
-    data = file.read(MAX_FILE + 1)
+    with nullcontext(sys.stdin.buffer) if source == "-" else open(source, "rb") as file:
+        data = file.read(MAX_FILE + 1)
     if len(data) > MAX_FILE:
         raise InvalidInputError(f"{name} is larger than {MAX_FILE // 1024**2} MB. Pass the text without its figures.")
-    return data
+    if kind not in _PANDOC_FORMATS:
+        return _decoded(data, name)
+    # pandoc itself knows the encodings of zipped formats; HTML it takes for UTF-8.
+    return _converted(data if kind in _OF_BYTES_ONLY else _decoded(data, source).encode(), source, kind)
 
 
 def _decoded(data: bytes, name: str) -> str:
@@ -113,8 +99,7 @@ def _decoded(data: bytes, name: str) -> str:
 
 def _converted(data: bytes, name: str, kind: str) -> str:
     """A document as Markdown without escapes, as pandoc reads it, which opens nothing else."""
-    program = which("pandoc")
-    if program is None:
+    if not (program := which("pandoc")):
         raise InvalidInputError(
             f"{name} is read through pandoc, which is not installed: install it (https://pandoc.org/installing.html), "
             "or save the document as plain text or Markdown."
@@ -157,20 +142,19 @@ def check_draft(sources: Sequence[str], *, accepted: Sequence[str], read: bool, 
         ConfigurationError: a setting is wrong.
     """
     logging.getLogger("deepcritical_mcp").addHandler(logging.NullHandler())  # the report says what failed
-    text = read_drafts(sources)
-    report, is_complete = anyio.run(_check, text, load_settings(), read)
+    report, is_complete = anyio.run(_check, read_drafts(sources), load_settings(), read)
     # Without what only a client could use, since the session ends here.
     warnings = tuple(one.replace("read=true", "--read") for one in report.warnings)
-    nothing = {"session_id": "", "report_uri": "", "next_step": "", "next_offset": -1}
-    report = report.model_copy(update={**nothing, "warnings": warnings})
+    nothing = {"session_id": "", "report_uri": "", "next_step": "", "next_offset": -1, "warnings": warnings}
+    report = report.model_copy(update=nothing)
     if as_json:  # ASCII, since a pipe on Windows may have any encoding
         print(json.dumps(report.model_dump(mode="json"), indent=2))
     else:
         print(report_text(brief(report)), end="")
     references = _without_accepted(report.references, accepted)
-    wrong = [one for one in references if one.verdict in _WRONG_VERDICTS or one.status in _WRONG_STATUSES]
-    misquoted = [one for one in report.quotations if one.verdict in _WRONG_QUOTATIONS]
-    if wrong or misquoted or any(_BROKEN in one.rpartition("” (")[2] for one in report.unread):
+    is_wrong = any(one.verdict in _WRONG_VERDICTS or one.status in _WRONG_STATUSES for one in references)
+    is_misquoted = any(one.verdict in _WRONG_QUOTATIONS for one in report.quotations)
+    if is_wrong or is_misquoted or any(_BROKEN in one.rpartition("” (")[2] for one in report.unread):
         return WRONG
     return FINE if is_complete and all(one.verdict != "outage" for one in references) else INCOMPLETE
 
@@ -180,9 +164,8 @@ def _without_accepted(references: Sequence[CheckedReference], accepted: Sequence
     rest = list(references)
     for name in accepted:
         words = clean_line(name).casefold()
-        named = [one for one in references if one.label == name] or [
-            one for one in references if words in clean_line(one.written).casefold()
-        ]
+        labeled = [one for one in references if one.label == name]
+        named = labeled or [one for one in references if words in clean_line(one.written).casefold()]
         if len(named) == 1:
             rest = [one for one in rest if one is not named[0]]
         else:
@@ -194,22 +177,19 @@ def _without_accepted(references: Sequence[CheckedReference], accepted: Sequence
 async def _check(text: str, settings: Settings, read: bool) -> tuple[CitationReport, bool]:
     """The report on all parts, or those for which there was time, and whether everything was checked."""
     # No store but memory, and no folder for vectors.
-    app = AppContext(settings.model_copy(update={"data_dir": None}), build=partial(build_services, stores=STORES[-1:]))
-    try:
-        async with _shown_progress() as progress:
-            services = await app.services()
-            session = await services.sessions.open()
-            check = partial(services.checker.check, text, session, read=read, progress=progress)
-            report = await check()
-            while report.next_offset >= 0:
-                try:
-                    part = await check(offset=report.next_offset)
-                except DeadlineExceededError:
-                    return report, False
-                report = with_findings(part, (*findings_of(report), *findings_of(part)))
-            return report, True
-    finally:
-        await app.aclose()
+    build, apart = partial(build_services, stores=STORES[-1:]), settings.model_copy(update={"data_dir": None})
+    async with aclosing(AppContext(apart, build=build)) as app, _shown_progress() as progress:
+        services = await app.services()
+        session = await services.sessions.open()
+        check = partial(services.checker.check, text, session, read=read, progress=progress)
+        report = await check()
+        while report.next_offset >= 0:
+            try:
+                part = await check(offset=report.next_offset)
+            except DeadlineExceededError:
+                return report, False
+            report = with_findings(part, (*findings_of(report), *findings_of(part)))
+        return report, True
 
 
 @asynccontextmanager

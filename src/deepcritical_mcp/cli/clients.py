@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from deepcritical_mcp.data_files import data_lines
+from deepcritical_mcp.net.json_fields import mapping_of
 
 SERVER_NAME = "deepcritical"
 ClientName = Literal["claude-desktop", "claude-code", "cursor", "vscode"]
@@ -49,9 +50,9 @@ class McpClient:
             return self.folder.exists() or self.path.exists()
         return False
 
-    def document(self, text: str) -> dict[str, object]:
+    def document(self, text: str) -> Mapping[str, object]:
         """The configuration in `text`; {} if it is empty or not an object. JsonError if the client cannot read it."""
-        return json_object(parsed_json(text))
+        return mapping_of(parsed_json(text))
 
     def edited(self, text: str, entry: object) -> str:
         """`text` with this entry of the server, or without one if it is None; JsonError as `document`."""
@@ -64,30 +65,24 @@ def known_clients(
     """All supported clients, with their paths on a machine; `variables` is read for the clients' own variables only."""
     home = home or Path.home()
 
-    def folder(variable: str, default: Path) -> Path:
-        return Path(variables.get(variable) or default)
+    def folder(variable: str, default: str) -> Path:
+        return Path(variables.get(variable) or home / default)
 
-    settings = folder("XDG_CONFIG_HOME", home / ".config")
+    settings = folder("XDG_CONFIG_HOME", ".config")
     if system == "win32":
-        settings = folder("APPDATA", home / "AppData" / "Roaming")
+        settings = folder("APPDATA", "AppData/Roaming")
     elif system == "darwin":
         settings = home / "Library" / "Application Support"
     # Windows redirects the settings of Claude Desktop if it was installed from the Microsoft Store.
-    packages = folder("LOCALAPPDATA", home / "AppData" / "Local") / "Packages"
+    packages = folder("LOCALAPPDATA", "AppData/Local") / "Packages"
     packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude")) if system == "win32" else []
-    claude, claude_code = (*packaged, settings / "Claude")[0], folder("CLAUDE_CONFIG_DIR", home)
-    folders = {"home": home, "settings": settings, "claude": claude, "claude_code": claude_code}
-    clients = list[McpClient]()
-    for row in data_lines(__file__, "clients.txt"):
-        name, title, path, place, key, options, hint = (field.strip() for field in row.split("|"))
-        file, installed = (Path(one.format_map(folders)) for one in (path, place))
-        clients.append(McpClient(cast("ClientName", name), title, file, installed, hint, key, options == "type"))
-    return tuple(clients)
-
-
-def client_named(name: str) -> McpClient:
-    """The client with that name."""
-    return next(client for client in known_clients() if client.name == name)
+    claude, claude_code = (*packaged, settings / "Claude")[0], folder("CLAUDE_CONFIG_DIR", "")
+    at = {"home": home, "settings": settings, "claude": claude, "claude_code": claude_code}
+    rows = ([field.strip().format_map(at) for field in row.split("|")] for row in data_lines(__file__, "clients.txt"))
+    return tuple(
+        McpClient(cast("ClientName", name), title, Path(file), Path(place), hint, key, options == "type")
+        for name, title, file, place, key, options, hint in rows
+    )
 
 
 def server_command() -> list[str]:
@@ -107,50 +102,31 @@ def shell_command() -> str:
 def server_entry(client: McpClient, env: Mapping[str, str] | None = None) -> dict[str, object]:
     """This server's entry in the configuration of `client`."""
     command, *arguments = server_command()
-    entry: dict[str, object] = {"type": "stdio"} if client.names_transport else {}
-    entry |= {"command": command, "args": arguments}
-    if env:
-        entry["env"] = dict(env)
-    return entry
-
-
-def server_snippet(client: McpClient) -> str:
-    """A complete configuration file of `client` with this server only."""
-    return json.dumps({client.key: {SERVER_NAME: server_entry(client)}}, indent=2, ensure_ascii=False)
+    named = {"type": "stdio"} if client.names_transport else {}
+    return {**named, "command": command, "args": arguments, **({"env": dict(env)} if env else {})}
 
 
 def configured_state(client: McpClient) -> ConfiguredState:
     """Whether `client` is configured to use this server; "stale" if the configured command no longer exists."""
     try:
-        content = content_of(client.path)
-        servers = json_object(client.document((content or b"").decode()).get(client.key))
+        servers = mapping_of(client.document((content_of(client.path) or b"").decode()).get(client.key))
     except (OSError, ValueError):
         return "unreadable"
-    entries = [
-        entry
-        for name, entry in ((name, json_object(value)) for name, value in servers.items())
-        if entry
-        and (name == SERVER_NAME or re.search("deepcritical[-_]mcp", f"{entry.get('command')}{entry.get('args')}"))
-    ]
-    if not entries:
-        return "unknown"
-    starts = ("url" in entry or shutil.which(str(entry.get("command", ""))) for entry in entries)
-    return "configured" if any(starts) else "stale"
+    starts: list[bool] = []
+    for name, entry in ((name, mapping_of(value)) for name, value in servers.items()):
+        command = f"{entry.get('command')}{entry.get('args')}"
+        if entry and (name == SERVER_NAME or re.search("deepcritical[-_]mcp", command)):
+            starts.append("url" in entry or shutil.which(str(entry.get("command", ""))) is not None)
+    return ("configured" if any(starts) else "stale") if starts else "unknown"
 
 
 def content_of(path: Path) -> bytes | None:
     """The bytes of a file; None if there is none; OSError also for a pipe or a device, which might never end."""
-    try:
+    with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.stat().st_mode):
             raise OSError(errno.EINVAL, "not an ordinary file", str(path))
         return path.read_bytes()
-    except FileNotFoundError:
-        return None
-
-
-def json_object(value: object) -> dict[str, object]:
-    """`value`, if it is an object; otherwise {}."""
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    return None
 
 
 _OWN_COMMA = re.compile(r"\s*,\s*")
@@ -179,10 +155,10 @@ def edited_json(text: str, outer: str, value: object) -> str:
     JsonError if the text is not JSON, or has something else in place of the object.
     """
     document = parsed_json(text)
-    servers = cast("dict[str, object]", document).get(outer, {}) if isinstance(document, dict) else None
-    if not isinstance(document, dict) or not isinstance(servers, dict):
+    whole = mapping_of(document)
+    old = mapping_of(whole.get(outer))
+    if not isinstance(document, dict) or not isinstance(whole.get(outer, {}), dict):
         raise JsonError("line 1, column 1: expected an object {…}")
-    whole, old = cast("dict[str, object]", document), cast("dict[str, object]", servers)
     if value is None and SERVER_NAME not in old:
         return text
     new = {**old, SERVER_NAME: value} if value is not None else {key: old[key] for key in old if key != SERVER_NAME}

@@ -11,9 +11,7 @@ from typing import cast
 
 from deepcritical_mcp.errors import ConfigurationError, DeepCriticalError
 
-FAILED = 1
-USAGE_ERROR = 2
-INTERRUPTED = 130
+FAILED, USAGE_ERROR, INTERRUPTED = 1, 2, 130
 
 
 @contextmanager
@@ -40,7 +38,11 @@ def error_boundary(*, debug: bool, failed: int = FAILED) -> Generator[None]:
                 traceback.print_exception(raised)
             if message:
                 print(f"deepcritical-mcp: {message}", file=sys.stderr, flush=True)
-        _discard_unwritten()
+        try:
+            sys.stdout.flush()
+        except (OSError, ValueError):  # discard what cannot be written: the interpreter would report it again at exit
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(code)
 
 
@@ -65,12 +67,3 @@ def _message(error: BaseException, failed: int, *, debug: bool) -> tuple[str, in
         return f"{reason[:1].lower()}{reason[1:]}{where}. {helps}", failed
     more = "" if debug else " Run the command again with --debug for a traceback, and please report it."
     return f"unexpected {type(error).__name__}: this is a bug in deepcritical-mcp.{more}", failed
-
-
-def _discard_unwritten() -> None:
-    """Discard output that cannot be written, so that the interpreter does not report it again at exit."""
-    try:
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,11 +10,9 @@ import tempfile
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
-from functools import partialmethod
 from textwrap import fill
 from typing import IO, Any, cast
 
-import anyio
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.dispatcher import ProgressFnT
@@ -25,7 +23,7 @@ from rich.text import Text
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.cli import doctor_checks
-from deepcritical_mcp.cli.clients import configured_state, known_clients, server_snippet, shell_command
+from deepcritical_mcp.cli.clients import SERVER_NAME, configured_state, known_clients, server_entry, shell_command
 from deepcritical_mcp.config import Settings, every_setting, load_settings
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.storage import in_memory_only
@@ -50,43 +48,42 @@ async def _played(question: str, client: Client, screen: Screen, *, is_sample: b
     """Play all steps; a failure is shown, and the next step follows. The names of the tools that failed, in order."""
     failed = list[str]()
 
-    async def call(tool: str, **arguments: object) -> Mapping[str, Any]:
-        """Call a tool; show the call and what a model reads of the answer. The structured result; {} if it fails."""
-        screen.call(tool, arguments)
+    async def call(step: str, tool: str, **arguments: object) -> Mapping[str, Any]:
+        """Take a step, a call of a tool; show the call and what a model reads of the answer. The structured result; {}
+        if it fails."""
+        screen.step(step)
+        named = ", ".join(f"{key}={json.dumps(_shortened(one), ensure_ascii=False)}" for key, one in arguments.items())
+        screen.say(f"→ {tool}({named})", style="cyan", hang=2)
         async with screen.working(tool) as report:
             result = await client.call_tool(tool, arguments, progress_callback=report)
         text = "\n".join(part.text for part in result.content if isinstance(part, TextContent))
         if result.is_error:
             failed.append(tool)
-            screen.failure(clean_line(text))
+            screen.say(clean_line(text), style="red", indent=2)
             return {}
         screen.answer(text)
         return result.structured_content or {}
 
-    screen.step(1, "A question")
+    screen.step("1  A question")
     screen.say(question, style="bold", indent=2)
-    screen.step(2, "More queries for it")
-    expansion = await call("expand_queries", topic=question, count=3)
+    expansion = await call("2  More queries for it", "expand_queries", topic=question, count=3)
     query, *variants = [one["query"] for one in expansion.get("queries", ())] or [question]
-    screen.step(3, "The literature")
-    found = await call("pubmed_search", query=query, variants=variants, max_results=5)
+    found = await call("3  The literature", "pubmed_search", query=query, variants=variants, max_results=5)
     papers = found.get("evidence", ())
     if found and not papers and is_sample:
-        screen.warning(_SAMPLES_ONLY)
-    screen.step(4, "The web")
-    await call("web_search", query=query, max_results=3)
-    screen.step(5, "A paper, beyond its abstract")
-    for id in [one["id"] for one in sorted(papers, key=lambda one: "PMCID" not in one["citation"]["reference"])][:1]:
-        await call("get_full_text", id=id, question=question)
-    screen.step(6, "Everything found, searched by meaning")
-    await call("semantic_search", query=question, max_results=3)
+        screen.say(_SAMPLES_ONLY, style="yellow", indent=2)
+    await call("4  The web", "web_search", query=query, max_results=3)
+    step = "5  A paper, beyond its abstract"
+    if papers:
+        paper = min(papers, key=lambda one: "PMCID" not in one["citation"]["reference"])
+        await call(step, "get_full_text", id=paper["id"], question=question)
+    else:
+        screen.step(step)
+    await call("6  Everything found, searched by meaning", "semantic_search", query=question, max_results=3)
     items = [{"title": "My note: what to check first", "content": _NOTE.format(question=question)}]
-    screen.step(7, "Your own note")
-    await call("add_evidence", items=items)
-    screen.step(8, "Found again by meaning")
-    await call("semantic_search", query=_RECALL, source="user", max_results=1)
-    screen.step(9, "Adding the same note again")
-    await call("add_evidence", items=items)
+    await call("7  Your own note", "add_evidence", items=items)
+    await call("8  Found again by meaning", "semantic_search", query=_RECALL, source="user", max_results=1)
+    await call("9  Adding the same note again", "add_evidence", items=items)
     return failed
 
 
@@ -97,13 +94,9 @@ class DemoError(DeepCriticalError):
     """The demo cannot be completed."""
 
 
-def play(question: str, *, offline: bool, debug: bool) -> None:
+async def play(question: str, *, offline: bool, debug: bool) -> None:
     """Play the session on the terminal; DemoError if the server stops unexpectedly, or its main tools fail."""
-    anyio.run(_play, clean_line(question) or _QUESTION, load_settings(), offline, debug)
-
-
-async def _play(question: str, settings: Settings, offline: bool, debug: bool) -> None:
-    screen = Screen()
+    question, settings, screen = clean_line(question) or _QUESTION, load_settings(), Screen(highlight=False)
     screen.say(f"deepcritical-mcp {__version__}: a research session, from question to evidence", style="bold")
     screen.say("A real MCP client talks to the real server over stdio, as your client would.", style="dim")
     is_sample = await _is_sample(screen, settings, offline)
@@ -118,9 +111,8 @@ async def _play(question: str, settings: Settings, offline: bool, debug: bool) -
             raise DemoError(f"the server stopped unexpectedly.{'' if debug else last}") from group
     _next_steps(screen, settings)
     if {"pubmed_search", "web_search"} <= {*failed} and not is_sample:
-        raise DemoError(
-            "neither PubMed nor the web gave results, as said above. Run doctor, or the demo with --offline."
-        )
+        told = "neither PubMed nor the web gave results, as said above. Run doctor, or the demo with --offline."
+        raise DemoError(told)
     if failed and (is_sample or not {"semantic_search", "add_evidence"}.isdisjoint(failed)):
         raise DemoError(f"the demo ended, but {', '.join(dict.fromkeys(failed))} failed. Run doctor.")
 
@@ -161,18 +153,19 @@ async def _research(question: str, screen: Screen, log: IO[str], *, is_sample: b
 
 
 def _next_steps(screen: Screen, settings: Settings) -> None:
-    screen.step(10, "Use it in your own client")
+    screen.step("10  Use it in your own client")
     clients = known_clients()
     here = [client for client in clients if client.is_installed] or list(clients[:1])
     for client in here:
         if configured_state(client) == "configured":
-            screen.success(f"{client.title} is already configured for this server. {client.restart_hint}")
+            told = f"{client.title} is already configured for this server. {client.restart_hint}"
+            screen.say(told, style="green", indent=2)
             continue
         screen.say(f"{client.title}: run", indent=2)
         screen.verbatim(f"    {shell_command()} install --client {client.name}")
         screen.say("or add this to", indent=2)
         screen.verbatim(f"    {client.path}")
-        screen.verbatim(server_snippet(client))
+        screen.verbatim(json.dumps({client.key: {SERVER_NAME: server_entry(client)}}, indent=2, ensure_ascii=False))
     if others := [client.name for client in clients if client not in here]:
         screen.say(f"Other clients: install --client {', '.join(others)}", style="dim", indent=2)
     if not settings.ncbi_email:
@@ -186,60 +179,41 @@ _MAX_LINES, _MAX_LINE = 26, 160
 """Of an answer that is shown, and characters of each line."""
 
 
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        raise  # the BrokenPipeError, where rich would end the program in whichever task prints
-
-
-class Screen:
+class Screen(Console):
     """Writes to stdout; BrokenPipeError once its reader has left, e.g. `head`."""
 
-    def __init__(self) -> None:
-        self._console = _Console(highlight=False)
+    def on_broken_pipe(self) -> None:
+        raise  # the BrokenPipeError, where rich would end the program in whichever task prints
 
     def say(self, text: str, *, style: str = "", indent: int = 0, hang: int = 0) -> None:
         """Print a paragraph; `hang` is the extra indentation of its second and later lines."""
         first, later = " " * indent, " " * (indent + hang)
-        text = fill(text, max(self._console.width, 20), initial_indent=first, subsequent_indent=later)
-        self._console.print(Text(text, style=style), soft_wrap=True)  # the console would pad every line with spaces
-
-    failure = partialmethod(say, style="red", indent=2)
-    """Print a failure after which the demo continues."""
-    warning = partialmethod(say, style="yellow", indent=2)
-    """Print a warning of the server."""
-    success = partialmethod(say, style="green", indent=2)
-    """Print the outcome of a step."""
+        text = fill(text, max(self.width, 20), initial_indent=first, subsequent_indent=later)
+        self.print(Text(text, style=style), soft_wrap=True)  # the console would pad every line with spaces
 
     def verbatim(self, text: str) -> None:
         """Print text to be copied, without wrapping."""
-        self._console.print(Text(text), soft_wrap=True)
+        self.print(Text(text), soft_wrap=True)
 
-    def step(self, number: int, title: str) -> None:
+    def step(self, title: str) -> None:
         """Print the heading of a step."""
-        self._console.print()
-        self._console.print(Rule(Text(f" {number}  {title} ", style="bold"), align="left", style="blue"))
-
-    def call(self, tool: str, arguments: dict[str, object]) -> None:
-        """Print a tool call."""
-        named = ", ".join(
-            f"{name}={json.dumps(_shortened(value), ensure_ascii=False)}" for name, value in arguments.items()
-        )
-        self.say(f"→ {tool}({named})", style="cyan", hang=2)
+        self.print()
+        self.print(Rule(Text(f" {title} ", style="bold"), align="left", style="blue"))
 
     @asynccontextmanager
     async def working(self, title: str) -> AsyncGenerator[ProgressFnT]:
         """Show progress until the block ends; yields the function that reports it."""
-        status, lines = self._console.status(title), set[str]()
+        status, lines = self.status(title), set[str]()
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             line = clipped(clean_line(message or title), 50)
             status.update(Text(line))
-            if not self._console.is_terminal and line not in lines:
+            if not self.is_terminal and line not in lines:
                 lines.add(line)
                 with suppress(OSError):  # the next line of the demo itself meets it too
                     self.say(f"… {line}", style="dim", indent=2)
 
-        with status if self._console.is_terminal else nullcontext():
+        with status if self.is_terminal else nullcontext():
             yield report
 
     def answer(self, text: str) -> None:

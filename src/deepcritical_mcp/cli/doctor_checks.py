@@ -92,20 +92,15 @@ async def run_checks(settings: Settings) -> list[Check]:
 def this_installation(unknown: Mapping[str, str]) -> list[Check]:
     """The versions of Python and of this package, and variables that look like settings but are not."""
     system = f"{platform.python_version()} on {platform.system()} {platform.machine()}, {sys.executable}"
-    return [
-        Check("Python", "ok", system),
-        Check("deepcritical-mcp", "ok", f"{__version__} in {Path(__file__).resolve().parents[1]}"),
-        *(
-            Check(name, "warning", "is not a setting and has no effect", f"Did you mean {nearest}?")
-            for name, nearest in sorted(unknown.items())
-        ),
-    ]
+    ours = f"{__version__} in {Path(__file__).resolve().parents[1]}"
+    nothing = "is not a setting and has no effect"
+    others = [Check(one, "warning", nothing, f"Did you mean {near}?") for one, near in sorted(unknown.items())]
+    return [Check("Python", "ok", system), Check("deepcritical-mcp", "ok", ours), *others]
 
 
 async def _run(check: SourceCheck, area: Area = "") -> Check:
     """The outcome of a check; "broken", with its advice, if it fails or times out."""
-    began = time.monotonic()
-    advice = check.advice
+    began, advice = time.monotonic(), check.advice
     try:
         with anyio.fail_after(CHECK_TIMEOUT):
             finding = await check.examine()
@@ -118,7 +113,7 @@ async def _run(check: SourceCheck, area: Area = "") -> Check:
         elif isinstance(error, BlockedError) or (area == "store" and not error.retryable):
             advice = ""  # its message says what to do
     except Exception as error:
-        reason = (str(error).strip().splitlines() or [""])[0][:200]
+        reason = "".join(str(error).strip().splitlines()[:1])[:200]
         finding = Finding(f"{type(error).__name__}: {reason}", "broken")
     advice = finding.advice or (advice if finding.state == "broken" else "")
     seconds = 0.0 if finding.state == "off" else round(time.monotonic() - began, 3)
@@ -127,10 +122,10 @@ async def _run(check: SourceCheck, area: Area = "") -> Check:
 
 async def servers(settings: Settings) -> list[Check]:
     """Whether the server starts, and where it keeps sessions and the request rate."""
-    start = SourceCheck("Server", _server, f"Run {shell_command()} --debug and read its output.")
-    running = [_run(start, "store")]
-    for store in configured_backends(_of_stdio(settings))[:-1]:  # the last one is memory, which `_store` checks
-        running.append(_run(SourceCheck(store.title, partial(_kept, store), store.advice), "store"))
+    checks = [SourceCheck("Server", _server, f"Run {shell_command()} --debug and read its output.")]
+    stores = configured_backends(_of_stdio(settings))[:-1]  # the last one is memory, which `_store` checks
+    checks += [SourceCheck(store.title, partial(_kept, store), store.advice) for store in stores]
+    running = [_run(check, "store") for check in checks]
 
     async def redis() -> Finding:
         await run_sync(RedisPlace(url, "deepcritical:doctor").change, max, abandon_on_cancel=True)
@@ -178,23 +173,22 @@ async def _model_and_store(settings: Settings) -> list[Check]:
     """One after the other, because both use the model."""
     embedder = EmbeddingService(settings.model_copy(update={"data_dir": None}))
     unset = ", or unset DEEPCRITICAL_EMBEDDING_MODEL." if settings.embedding_model else "."
-    model_advice = f"Without it, evidence is found by its words only. Reinstall the package{unset}"
-    store_advice = "Reinstall the package in an environment of its own: another version of chromadb may conflict."
-    model = SourceCheck("Embedding model", partial(_model, settings, embedder), model_advice)
-    store = SourceCheck("Store (Chroma)", partial(_store, settings, embedder), store_advice)
-    found = [await _run(model, "model"), await _run(store, "store")]
+
+    async def examine() -> Finding:
+        """Whether the embedding model loads and embeds."""
+        name = settings.embedding_model or f"{embedder.name}, shipped with the package"
+        finding = f"{name}: {len(await embedder.embed(_SENTENCE))} dimensions"
+        if embedder.calibration:
+            return Finding(finding)
+        advice = "Unset DEEPCRITICAL_EMBEDDING_MODEL to use the calibrated one."
+        return Finding(f"{finding}. {UNCALIBRATED}", "warning", advice)
+
+    advice = f"Without it, evidence is found by its words only. Reinstall the package{unset}"
+    model = await _run(SourceCheck("Embedding model", examine, advice), "model")
+    advice = "Reinstall the package in an environment of its own: another version of chromadb may conflict."
+    store = await _run(SourceCheck("Store (Chroma)", partial(_store, settings, embedder), advice), "store")
     embedder.close()
-    return found
-
-
-async def _model(settings: Settings, embedder: EmbeddingService) -> Finding:
-    """Whether the embedding model loads and embeds."""
-    vector = await embedder.embed(_SENTENCE)
-    finding = f"{settings.embedding_model or f'{embedder.name}, shipped with the package'}: {len(vector)} dimensions"
-    if embedder.calibration:
-        return Finding(finding)
-    advice = "Unset DEEPCRITICAL_EMBEDDING_MODEL to use the calibrated one."
-    return Finding(f"{finding}. {UNCALIBRATED}", "warning", advice)
+    return [model, store]
 
 
 async def _store(settings: Settings, embedder: EmbeddingService) -> Finding:
@@ -211,8 +205,8 @@ async def _store(settings: Settings, embedder: EmbeddingService) -> Finding:
     try:
         await embedder.embed_query(query)
     except EmbeddingError:
-        text = "a note was kept and found again by its words only: the embedding model is unavailable"
-        return Finding(text, "warning")
+        told = "a note was kept and found again by its words only: the embedding model is unavailable"
+        return Finding(told, "warning")
     return Finding("a note was kept and found again by meaning")
 
 
@@ -223,18 +217,14 @@ async def sources(settings: Settings, rows: Sequence[SourceRow] | None = None) -
     except (ValueError, ImportError, httpx.InvalidURL) as error:
         finding = f"the proxy setting cannot be used ({type(error).__name__})"
         return [Check("Proxy", "broken", finding, "Correct HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or unset them.")]
+    asked_rows, others = (tables.SOURCES, (*tables.FULL_TEXTS, *tables.LOOKUPS)) if rows is None else (rows, ())
     async with http:
         net = Net(http, retry=_ONCE)
-        running = [
-            _run(check, one.kind if check.searches else "")
-            for one in created(Source, tables.SOURCES if rows is None else rows, settings, net)
-            for check in one.checks()
-        ]
-        if rows is None:
-            others = created(Service, (*tables.FULL_TEXTS, *tables.LOOKUPS), settings, net)
-            running += [_run(check) for one in others for check in one.checks()]
+        pairs = [(check, one) for one in created(Source, asked_rows, settings, net) for check in one.checks()]
+        running = [_run(check, one.kind if check.searches else "") for check, one in pairs]
+        running += [_run(check) for one in created(Service, others, settings, net) for check in one.checks()]
         asked = await asyncio.gather(*running)
-    every = (*tables.SOURCES, *tables.FULL_TEXTS, *tables.LOOKUPS) if rows is None else rows
+    every = (*asked_rows, *others)
     off = {str(pkgutil.resolve_name(row.source).title): why for row in every if (why := why_off(row, settings.off))}
     named = variable_name("off")
     return [*asked, *(Check(title, "off", f'switched off: {named} names "{why}"') for title, why in off.items())]
@@ -243,13 +233,12 @@ async def sources(settings: Settings, rows: Sequence[SourceRow] | None = None) -
 def _folders(settings: Settings) -> list[Check]:
     """The folders that the server writes to."""
     cache = _folder("Cache folder", settings.cache_dir, "DEEPCRITICAL_CACHE_DIR", "nothing is cached")
-    data_dir = _of_stdio(settings).data_dir
-    if data_dir is None:
-        if len(configured_backends(settings)) > 1:
-            return [cache]
-        off = "sessions are in memory and end with the server"
-        return [cache, Check("Data folder", "off", off, "Unset DEEPCRITICAL_DATA_DIR to keep them.")]
-    return [cache, _folder("Data folder", data_dir, "DEEPCRITICAL_DATA_DIR", "sessions cannot be kept")]
+    if data_dir := _of_stdio(settings).data_dir:
+        return [cache, _folder("Data folder", data_dir, "DEEPCRITICAL_DATA_DIR", "sessions cannot be kept")]
+    if len(configured_backends(settings)) > 1:
+        return [cache]
+    off = "sessions are in memory and end with the server"
+    return [cache, Check("Data folder", "off", off, "Unset DEEPCRITICAL_DATA_DIR to keep them.")]
 
 
 def _folder(part: str, path: Path, variable: str, consequence: str) -> Check:
@@ -275,14 +264,11 @@ def client_check(client: McpClient) -> Check:
     if not client.is_installed:
         return Check(client.title, "off", "not found on this machine")
     install = f"Run {shell_command()} install --client {client.name}"
+    by_hand = "Correct the file, or add the server by hand, as docs/clients.md shows."
     outcomes: dict[ConfiguredState, tuple[State, str, str]] = {
         "configured": ("ok", f"configured for this server: {client.path}", ""),
         "stale": ("warning", f"its configured command does not exist: {client.path}", install),
-        "unreadable": (
-            "warning",
-            f"its file cannot be read, or is not plain JSON: {client.path}",
-            "Correct the file, or add the server by hand, as docs/clients.md shows.",
-        ),
+        "unreadable": ("warning", f"its file cannot be read, or is not plain JSON: {client.path}", by_hand),
         "unknown": ("off", "installed, but not configured for this server", install),
     }
     return Check(client.title, *outcomes[configured_state(client)])
@@ -320,17 +306,9 @@ def examine(*, as_json: bool) -> bool:
     if as_json:
         rows = [{name: value for name, value in asdict(check).items() if name != "area"} for check in found]
         print(json.dumps({"works": works, "version": __version__, "checks": rows}, indent=2, ensure_ascii=False))
-    else:
-        _show_table(console, found)
-        console.print(_conclusion(found, works=works))
-    return works
-
-
-def _show_table(console: Console, found: Sequence[Check]) -> None:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("", width=1)
-    table.add_column("Part", min_width=12)
-    table.add_column("Finding", overflow="fold")
+        return works
+    table = Table("", "Part", "Finding", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.columns[0].width, table.columns[1].min_width, table.columns[2].overflow = 1, 12, "fold"
     for check in found:
         mark, style = _MARKS[check.state]
         took = f" ({check.seconds:.1f} s)" if check.seconds >= 0.05 else ""
@@ -341,12 +319,10 @@ def _show_table(console: Console, found: Sequence[Check]) -> None:
         table.add_row(Text(mark, style=style), part, finding)
     console.print(table)
     console.print()
-
-
-def _conclusion(found: Sequence[Check], *, works: bool) -> Text:
-    if not works:
-        return Text("Searching and keeping evidence does not work yet: fix what is marked ✗ above.", style="bold red")
+    text, style = "The main job works: find, keep, and find again by meaning.", "green"
     if any(check.area == "model" and check.state == "broken" for check in found):
-        text = "The main job works, but evidence is found again by its words only, not by meaning."
-        return Text(text, style="yellow")
-    return Text("The main job works: find, keep, and find again by meaning.", style="green")
+        text, style = "The main job works, but evidence is found again by its words only, not by meaning.", "yellow"
+    if not works:
+        text, style = "Searching and keeping evidence does not work yet: fix what is marked ✗ above.", "bold red"
+    console.print(Text(text, style=style))
+    return works

@@ -24,14 +24,14 @@ from deepcritical_mcp.cli.clients import (
     SERVER_NAME,
     ClientName,
     McpClient,
-    client_named,
     content_of,
-    json_object,
+    known_clients,
     server_entry,
     shell_command,
 )
 from deepcritical_mcp.config import PROXY_VARIABLES, every_setting, load_settings
 from deepcritical_mcp.errors import ConfigurationError
+from deepcritical_mcp.net.json_fields import mapping_of
 
 BACKUP_SUFFIX = ".before-deepcritical-mcp"
 _COLORS = {"+": "green", "-": "red"}
@@ -50,7 +50,7 @@ class Change:
 
 def install_server(name: ClientName, *, undo: bool, yes: bool, variables: Iterable[str]) -> None:
     """Show the change to the client's configuration file, ask, and write it; with `undo`, remove the server again."""
-    client = client_named(name)
+    client = next(client for client in known_clients() if client.name == name)
     change = removal(client) if undo else installation(client, _environment(variables))
     console = Console(highlight=False, soft_wrap=True, markup=False)
     if change.before == change.after:
@@ -61,17 +61,15 @@ def install_server(name: ClientName, *, undo: bool, yes: bool, variables: Iterab
         console.print(f"Note: {client.title} does not seem to be installed here; its configuration file would be new.")
     for line in _shown(change):
         console.print(Text(line, style=_COLORS.get(line[:1], "")))
-    if not yes:
-        _ask(client)
+    if not (yes or _agreed(client)):
+        typer.echo("Nothing was changed.")
+        return
     apply(change)
     console.print(f"\nDone: the server was {'removed from' if undo else 'added to'} {client.title}.")
     if change.backup is not None:
         console.print(f"Backup of the original file: {_backup_path(client)}")
-    if undo:
-        console.print(f"Restart {client.title} for this to take effect.")
-    else:
-        console.print(client.restart_hint)
-        console.print(f"To undo this: {shell_command()} install --client {client.name} --undo")
+    how = f"{client.restart_hint}\nTo undo this: {shell_command()} install --client {client.name} --undo"
+    console.print(f"Restart {client.title} for this to take effect." if undo else how)
 
 
 def installation(client: McpClient, env: Mapping[str, str]) -> Change:
@@ -80,8 +78,8 @@ def installation(client: McpClient, env: Mapping[str, str]) -> Change:
     with _invalid_file_reported(client):
         text = (before or b"").decode()
         old = _server_entry(text, client)
-        new, kept = server_entry(client, env), json_object(old)
-        variables = json_object(kept.get("env")) | dict(env)
+        new, kept = server_entry(client, env), mapping_of(old)
+        variables = {**mapping_of(kept.get("env")), **env}
         entry = {name: value for name, value in kept.items() if name not in ("type", "url", "headers")} | new
         entry |= {"env": variables} if variables else {}
         after = text if old == entry else client.edited(text, entry)
@@ -110,9 +108,8 @@ def apply(change: Change) -> None:
     """Write the backup, then the file, each atomically, unless the file has changed since it was read."""
     path, backup = change.client.path, _backup_path(change.client)
     if content_of(path) != change.before:
-        raise ConfigurationError(
-            f"{path} changed in the meantime and was not changed. Close {change.client.title}, then try again."
-        )
+        told = f"{path} changed in the meantime and was not changed. Close {change.client.title}, then try again."
+        raise ConfigurationError(told)
     if change.backup is not None:
         _write(backup, change.backup, like=path)
     if change.after is None:
@@ -142,33 +139,29 @@ def _environment(variables: Iterable[str]) -> dict[str, str]:
     return env
 
 
-def _ask(client: McpClient) -> None:
+def _agreed(client: McpClient) -> bool:
     if not sys.stdin.isatty():
-        raise ConfigurationError(
-            "cannot ask for confirmation without a terminal; nothing was changed. Run the command again with --yes."
-        )
+        told = "cannot ask for confirmation without a terminal; nothing was changed. Run the command again with --yes."
+        raise ConfigurationError(told)
     try:
-        agreed = typer.confirm(f"Change {client.path}?")
+        return typer.confirm(f"Change {client.path}?")
     except typer.Abort:
         raise KeyboardInterrupt from None
-    if not agreed:
-        typer.echo("Nothing was changed.")
-        raise typer.Exit
 
 
 def _shown(change: Change) -> list[str]:
     """Our entry before and after, since nothing else in the file changes. What may be a key in it is hidden."""
     lines = [str(change.client.path)]
     for sign, content in (("-", change.before), ("+", change.after)):
-        entry = json_object(_server_entry((content or b"").decode(), change.client))
-        hidden = {name: dict.fromkeys(json_object(entry[name]), "…") for name in ("env", "headers") if name in entry}
-        shown = json.dumps({SERVER_NAME: entry | hidden}, indent=2, ensure_ascii=False).split("\n")[1:-1]
+        entry = mapping_of(_server_entry((content or b"").decode(), change.client))
+        hidden = {name: dict.fromkeys(mapping_of(entry[name]), "…") for name in ("env", "headers") if name in entry}
+        shown = json.dumps({SERVER_NAME: {**entry, **hidden}}, indent=2, ensure_ascii=False).split("\n")[1:-1]
         lines += [f"{sign}  {line}" for line in shown if entry]
     return lines
 
 
 def _server_entry(text: str, client: McpClient) -> object:
-    return json_object(client.document(text).get(client.key)).get(SERVER_NAME)
+    return mapping_of(client.document(text).get(client.key)).get(SERVER_NAME)
 
 
 def _backup_path(client: McpClient) -> Path:

@@ -16,12 +16,6 @@ THREAD_SAFE = (2, 14)
 """The first pydantic in which two threads may use a model at once that is not built yet: it builds under a lock."""
 
 
-def can_defer(pydantic_version: str, sdk_version: str) -> bool:
-    """Whether these versions are known to work with models that are built later."""
-    major, minor, *_ = (int(part) for part in pydantic_version.split(".")[:2])
-    return (major, minor) >= THREAD_SAFE and major == THREAD_SAFE[0] and sdk_version.split(".")[0] == "2"
-
-
 @contextmanager
 def quick_start() -> Generator[None]:
     """Import the SDK within it: most of its some 500 models are never used, and each is built on its first use.
@@ -29,7 +23,9 @@ def quick_start() -> Generator[None]:
     This is pydantic's `defer_build`, as if the SDK's models were declared with it; with an SDK that declares it itself,
     it changes nothing. Imports leave no garbage, so the collector is off meanwhile.
     """
-    defer = can_defer(pydantic.VERSION, version("mcp")) and "defer_build" not in pydantic.BaseModel.model_config
+    major, minor = (int(part) for part in pydantic.VERSION.split(".")[:2])
+    is_known = major == THREAD_SAFE[0] and minor >= THREAD_SAFE[1] and version("mcp").startswith("2.")
+    defer = is_known and "defer_build" not in pydantic.BaseModel.model_config
     collects = gc.isenabled()
     gc.disable()
     if defer:

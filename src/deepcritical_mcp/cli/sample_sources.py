@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -54,28 +55,49 @@ class SampleSource(Source):
     title = "The sample library"
 
     def __init__(self) -> None:
-        self._index = _WordOverlap(sample_records(self.cited_as))
+        records = sample_records(self.cited_as)
+        self._stems = dict[Publication, frozenset[str]]()
+        for one in records:
+            groups = [name.family for name in one.authors if not name.given]
+            words = "\n".join([one.text.content, one.title, *one.mesh_terms, *groups])
+            self._stems[one] = _stems(_NOT_WORDS.sub("", words))
+        found = Counter(stem for stems in self._stems.values() for stem in stems)
+        self._weights = {stem: math.log((len(records) + 1) / count) for stem, count in found.items()}
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         return cls()
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
-        found = self._index.ranked(variant)
+        found = self._ranked(variant)
         return Answer.whole(found[offset : offset + limit], total=len(found))
+
+    def _ranked(self, query: str) -> list[Publication]:
+        """The records that match `query`, best first: by the share of its words that they contain. Understands AND, OR,
+        NOT and field tags roughly."""
+        parts = [part.split(" OR ") for part in _QUERY_PART.split(_FIELD_TAG.sub(" ", query))]
+        asked = [some for part in parts if (some := [stems for one in part if (stems := _stems(one))])]
+        scores = dict[Publication, float]()
+        for one, stems in self._stems.items() if asked else ():
+            best = (max(self._weight(some & stems) / self._weight(some) for some in part) for part in asked)
+            scores[one] = sum(best) / len(asked)
+        return sorted((one for one in scores if scores[one] >= MIN_SCORE), key=lambda one: -scores[one])
+
+    def _weight(self, stems: frozenset[str]) -> float:
+        rare = math.log(len(self._stems) + 1)  # words that no record contains weigh most
+        return sum(self._weights.get(stem, rare) for stem in stems)
 
 
 class SampleArticles(SampleSource):
     """The made-up articles, asked as PubMed is: ids first, then their records."""
 
     name, kind, cited_as, id_name = "pubmed", "literature", "pubmed", "PMID"
-    request = PubMedRequest
-    two_step = True
+    request, two_step = PubMedRequest, True
     links = {"similar": "articles similar to", "cited_by": "articles that cite", "references": "references of"}  # noqa: RUF012
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         assert isinstance(request, PubMedRequest)
-        found = [one for one in self._index.ranked(variant) if _fits(one, request)]
+        found = [one for one in self._ranked(variant) if _fits(one, request)]
         if request.sort == "date":
             found.sort(key=lambda article: article.date, reverse=True)
         return Answer(tuple(one.pmid for one in found[offset : offset + limit]), len(found))
@@ -116,12 +138,10 @@ class SamplePages(SampleSource):
     """The made-up web pages."""
 
     name, kind, cited_as = "web", "web", "web"
-    request = WebRequest
-    scored = True
-    block = 0
+    request, scored, block = WebRequest, True, 0
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
-        found = self._index.ranked(variant)[:limit]
+        found = self._ranked(variant)[:limit]
         return Answer.whole(found, {one.id: 1 - 0.5 * rank / len(found) for rank, one in enumerate(found)})
 
 
@@ -134,8 +154,7 @@ def sample_paper() -> Reading:
 class SamplePapers(FullTextSource):
     """One made-up article in full; the library has only abstracts of the others."""
 
-    name = "sample"
-    title = "The sample library"
+    name, title = "sample", "The sample library"
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
@@ -160,35 +179,6 @@ def _fits(article: Publication, request: PubMedRequest) -> bool:
         and (not latest or article.date[: len(latest)] <= latest)
         and (not wanted or not wanted.isdisjoint(article.publication_types))
     )
-
-
-class _WordOverlap:
-    """Ranks records by the share of a query's words they contain; understands AND, OR, NOT and field tags roughly."""
-
-    def __init__(self, records: Sequence[Publication]) -> None:
-        self._stems = dict[Publication, frozenset[str]]()
-        for one in records:
-            groups = [name.family for name in one.authors if not name.given]
-            words = "\n".join([one.text.content, one.title, *one.mesh_terms, *groups])
-            self._stems[one] = _stems(_NOT_WORDS.sub("", words))
-        every = frozenset[str]().union(*self._stems.values())
-        self._weights = {
-            stem: math.log((len(records) + 1) / sum(stem in one for one in self._stems.values())) for stem in every
-        }
-
-    def ranked(self, query: str) -> list[Publication]:
-        """The records that match `query`, best first."""
-        parts = [part.split(" OR ") for part in _QUERY_PART.split(_FIELD_TAG.sub(" ", query))]
-        asked = [some for part in parts if (some := [stems for one in part if (stems := _stems(one))])]
-        scores = dict[Publication, float]()
-        for one, stems in self._stems.items() if asked else ():
-            best = (max(self._weight(some & stems) / self._weight(some) for some in part) for part in asked)
-            scores[one] = sum(best) / len(asked)
-        return sorted((one for one in scores if scores[one] >= MIN_SCORE), key=lambda one: -scores[one])
-
-    def _weight(self, stems: frozenset[str]) -> float:
-        rare = math.log(len(self._stems) + 1)  # words that no record contains weigh most
-        return sum(self._weights.get(stem, rare) for stem in stems)
 
 
 def _stems(text: str) -> frozenset[str]:

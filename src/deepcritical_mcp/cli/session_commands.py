@@ -7,12 +7,12 @@ import json
 import logging
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import typer
@@ -31,19 +31,15 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.evidence.chunking import passages
 from deepcritical_mcp.evidence.embedding.projection import project
-from deepcritical_mcp.evidence.storage.stored_items import search_log, with_title
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage.stored_items import KeptSession, search_log, with_title
+from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.export import read_jsonl
-from deepcritical_mcp.models import News, Publication
+from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.news import gather_news
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, checked_request, exported
 from deepcritical_mcp.session_export.whole_export import OUTPUTS, notes_left_out
 from deepcritical_mcp.text import UTF_16, clipped, counted
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.passage_embedder import Embedder
-    from deepcritical_mcp.evidence.sessions import SessionRegistry
-    from deepcritical_mcp.evidence.storage.stored_items import KeptSession
-    from deepcritical_mcp.evidence.store import EvidenceStore
 
 TITLE_WIDTH = 48
 EXPIRED = '"{one.title}" has not been used for its time, and is deleted within a month. To take it back:'
@@ -86,14 +82,19 @@ async def export_session(
     if output is not None and not force and await anyio.Path(output).exists():
         raise InvalidInputError(f"{output} exists and was not changed. Pass another name, or --force to overwrite it.")
     styles = load_settings().kept_for_user().styles_folder
-    request = _request(format, asked, styles)
+    known: dict[str, AnyFormat] = {one: one for one in OUTPUTS if one != "news"}
+    if format.casefold() not in known:
+        raise ConfigurationError(f'There is no format "{format}"; there are {", ".join(known)}.')
+    try:
+        request = checked_request(ExportRequest(known[format.casefold()], **asked, own_styles=styles))
+    except InvalidInputError as error:
+        raise ConfigurationError(error.message) from error
     async with kept_services() as services:
         store = await opened_session(services.sessions, session)
         report = await services.checker.written_report(store) if request.ends_with_report else ""
         whole = await exported(store, request, witness=services.witness, report=report)
-    for remark in (*whole.remarks, notes_left_out(whole.left_out)):
-        if remark:
-            typer.echo(f"Note: {remark}", err=True)
+    for remark in filter(None, (*whole.remarks, notes_left_out(whole.left_out))):
+        typer.echo(f"Note: {remark}", err=True)
     if output is None:
         typer.echo(whole.text, nl=False)
         return
@@ -109,9 +110,8 @@ async def delete_sessions(sessions: Sequence[str], *, yes: bool, now: bool) -> N
     async with kept_services() as services:
         registry = services.sessions
         kept = {one.session_id for one in await registry.sessions()}
-        deleted = {
-            one.session_id: one for one in (await registry.deleted() if now else ()) if one.session_id not in kept
-        }
+        gone = await registry.deleted() if now else ()
+        deleted = {one.session_id: one for one in gone if one.session_id not in kept}
         found = [deleted.get(session) or await kept_session(registry, session) for session in sessions]
         chosen = {one.session_id: one for one in found}
         print("\n".join(_table(list(chosen.values()))))
@@ -145,18 +145,14 @@ async def restore_session(session_id: str) -> None:
 @asynccontextmanager
 async def kept_services() -> AsyncGenerator[Services]:
     """The services over the sessions of the server on stdio."""
-    app = AppContext(load_settings().kept_for_user())
-    try:
+    async with aclosing(AppContext(load_settings().kept_for_user())) as app:
         services = await app.services()
         if services.sessions.warning:
             raise EvidenceStoreError(services.sessions.warning)
         if not services.sessions.lasting:
-            raise ConfigurationError(
-                f"No sessions are kept: {variable_name('data_dir')} is {IN_MEMORY}, so they end with the server."
-            )
+            told = f"No sessions are kept: {variable_name('data_dir')} is {IN_MEMORY}, so they end with the server."
+            raise ConfigurationError(told)
         yield services
-    finally:
-        await app.aclose()
 
 
 async def opened_session(registry: SessionRegistry, session: str) -> EvidenceStore:
@@ -170,9 +166,8 @@ async def opened_session(registry: SessionRegistry, session: str) -> EvidenceSto
     try:
         return await registry.get(found.session_id)
     except SessionBusyError:
-        raise InvalidInputError(
-            "Another program has locked the file of this session, which is safe. Try again when it has finished."
-        ) from None
+        told = "Another program has locked the file of this session, which is safe. Try again when it has finished."
+        raise InvalidInputError(told) from None
 
 
 async def kept_session(registry: SessionRegistry, session: str) -> KeptSession:
@@ -187,21 +182,9 @@ async def kept_session(registry: SessionRegistry, session: str) -> KeptSession:
     return found
 
 
-def _request(format: str, asked: Mapping[str, Any], styles: Path | None) -> ExportRequest:
-    """What the options ask for; raises ConfigurationError if there is no such format, or it cannot do that."""
-    known: dict[str, AnyFormat] = {one: one for one in OUTPUTS if one != "news"}
-    if format.casefold() not in known:
-        raise ConfigurationError(f'There is no format "{format}"; there are {", ".join(known)}.')
-    try:
-        return checked_request(ExportRequest(known[format.casefold()], **asked, own_styles=styles))
-    except InvalidInputError as error:
-        raise ConfigurationError(error.message) from error
-
-
 def kept_place() -> str:
     """The folder in which this user's sessions are kept, for messages."""
-    settings = load_settings().kept_for_user()
-    return str(settings.data_dir)
+    return str(load_settings().kept_for_user().data_dir)
 
 
 def _table(sessions: Sequence[KeptSession]) -> list[str]:
@@ -213,10 +196,8 @@ def _table(sessions: Sequence[KeptSession]) -> list[str]:
         title = clipped(one.title, TITLE_WIDTH) or "(no title)"
         rows.append((title, items, searches, f"{used:%Y-%m-%d %H:%M}", kept, one.session_id))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, "<>><<<", widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    form = "  ".join(f"{{:{side}{width}}}" for side, width in zip("<>><<<", widths, strict=True))
+    return [form.format(*row).rstrip() for row in rows]
 
 
 NOTHING_NEW, SOMETHING_NEW, FAILED, INCOMPLETE = 0, 1, 2, 3
@@ -225,7 +206,7 @@ session, or there was no time for everything."""
 _MAX_NAME = 60
 
 
-def refresh_sessions(sessions: Sequence[str], *, web: bool, as_json: bool) -> int:
+async def refresh_sessions(names: Sequence[str], *, web: bool, as_json: bool) -> int:
     """Print what is new in these sessions, by id or title, or in all that are kept, and return the exit code.
 
     Raises:
@@ -233,10 +214,6 @@ def refresh_sessions(sessions: Sequence[str], *, web: bool, as_json: bool) -> in
         ConfigurationError: a setting is wrong, or sessions are kept in memory.
     """
     logging.getLogger("deepcritical_mcp").addHandler(logging.NullHandler())  # what failed is printed
-    return anyio.run(_refresh, sessions, web, as_json)
-
-
-async def _refresh(names: Sequence[str], web: bool, as_json: bool) -> int:
     async with kept_services() as services:
         names = names or [one.session_id for one in await services.sessions.sessions()]
         codes = [await _refresh_one(name, services, web=web, as_json=as_json) for name in names]
@@ -247,67 +224,58 @@ async def _refresh(names: Sequence[str], web: bool, as_json: bool) -> int:
 
 
 async def _refresh_one(name: str, services: Services, *, web: bool, as_json: bool) -> int:
-    """Print what is new in one session; after a failure, the others follow."""
+    """Print what is new in one session: a line for it and one for each piece of news, or one JSON object on a line.
+    After a failure, the others follow."""
     try:
         store = await services.sessions.get((await kept_session(services.sessions, name)).session_id)
         news = await gather_news(store, services.searches, services.witness, web=web)
     except DeepCriticalError as error:
-        is_busy = isinstance(error, SessionBusyError)
-        busy = "another program has locked this session; refresh it when that has finished."
-        message = busy if is_busy else error.message
+        message, is_busy = error.message, isinstance(error, SessionBusyError)
+        if is_busy:
+            message = "another program has locked this session; refresh it when that has finished."
         if as_json:
             typer.echo(json.dumps({"session": name, "error": message}))
         else:
             typer.echo(f"{clipped(name, _MAX_NAME)}: {message}", err=True)
         return INCOMPLETE if is_busy else FAILED
-    _show(store, news, as_json=as_json)
+    if as_json:  # ASCII, since a pipe on Windows may have any encoding
+        typer.echo(json.dumps({"title": store.title, **news.model_dump(mode="json"), "summary": news.summary}))
+    else:
+        title = clipped(store.title, _MAX_NAME)
+        named = f"{title} ({store.session_id})" if title else store.session_id
+        typer.echo("\n  ".join((f"{named}: {news.summary}", *(item.line for item in news.items))))
+        for failure in news.errors:
+            typer.echo(f"  Not asked: {failure}", err=True)
     return SOMETHING_NEW if news.items else NOTHING_NEW if news.is_complete else INCOMPLETE
 
 
-def _show(store: EvidenceStore, news: News, *, as_json: bool) -> None:
-    """One line for the session, and one for each piece of news; as JSON, one object on a line."""
-    if as_json:  # ASCII, since a pipe on Windows may have any encoding
-        typer.echo(json.dumps({"title": store.title, **news.model_dump(mode="json"), "summary": news.summary}))
-        return
-    title = clipped(store.title, _MAX_NAME)
-    named = f"{title} ({store.session_id})" if title else store.session_id
-    typer.echo(f"{named}: {news.summary}")
-    for item in news.items:
-        typer.echo(f"  {item.line}")
-    for error in news.errors:
-        typer.echo(f"  Not asked: {error}", err=True)
-
-
-def write_report(source: str, output: Path, *, title: str) -> tuple[int, Sequence[str]]:
+async def write_report(source: str, output: Path, *, title: str) -> tuple[int, Sequence[str]]:
     """Write the evidence of a saved session or JSON Lines export ("-" = stdin) to `output`, under `title` or, if that
     is empty, the session's; returns how many items, and remarks on their status, which is checked again before.
 
     InvalidInputError if `source` is neither, has no evidence or is open elsewhere; EvidenceStoreError if the
     session cannot be read.
     """
-    count, remarks, written = anyio.run(_read, source)
-    if not count:
+    publications, remarks, page = await _read(source)
+    if not publications:
         raise InvalidInputError("The input contains no evidence, so there is nothing to report.")
-    created = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    page = written(created=created, title=title) if title else written(created=created)
-    output.write_text(page, encoding="utf-8")
-    return count, remarks
+    created, titled = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC", {"title": title} if title else {}
+    await anyio.Path(output).write_text(page(remarks=remarks, created=created, **titled), encoding="utf-8")
+    return len(publications), remarks
 
 
-async def _read(source: str) -> tuple[int, Sequence[str], Callable[..., str]]:
-    """How many publications there are, remarks on their status, and `board_report` for them."""
+async def _read(source: str) -> tuple[Sequence[Publication], Sequence[str], Callable[..., str]]:
+    """The publications, remarks on their status, and `board_report` for them."""
     if source != "-" and not source.endswith(".jsonl") and not await anyio.Path(source).exists():
         async with kept_services() as services:
             store = await opened_session(services.sessions, source)
             ids = await store.ids()
             remarks = (await services.witness.refresh(store, ids)).remarks
-            kept, shown = await store.publications(ids), await store.get(ids)
+            kept, shown = [*(await store.publications(ids)).values()], [*(await store.get(ids)).values()]
             places, log = await store.places(ids, limit=MAX_POINTS), await search_log(store)
-            report = partial(board_report, [*kept.values()], [*shown.values()], places, log=log, remarks=remarks)
-            title = store.title or "Evidence report"
-            return len(kept), remarks, partial(report, session_id=store.session_id, title=title)
-    app = AppContext(load_settings())
-    try:
+            named = {"session_id": store.session_id, "title": store.title or "Evidence report"}
+            return kept, remarks, partial(board_report, kept, shown, places, log=log, **named)
+    async with aclosing(AppContext(load_settings())) as app:
         services = await app.services()
         data = sys.stdin.buffer.read() if source == "-" else await anyio.Path(source).read_bytes()
         try:  # Windows PowerShell writes UTF-16 when output is redirected
@@ -315,18 +283,9 @@ async def _read(source: str) -> tuple[int, Sequence[str], Callable[..., str]]:
         except UnicodeDecodeError:
             raise InvalidInputError("The input is not UTF-8 text. Export the session again as jsonl.") from None
         asked = await services.witness.rechecked(read_jsonl(text))
-        places = await places_of(asked.publications, services.embedder)
-        report = partial(board_report, asked.publications, (), places, remarks=asked.remarks)
-        return len(asked.publications), asked.remarks, report
-    finally:
-        await app.aclose()
-
-
-async def places_of(publications: Sequence[Publication], embedder: Embedder) -> Places:
-    """A map of the first publications that the board has room for; {} if the model cannot be loaded."""
-    shown = list({one.id: one for one in publications}.values())[:MAX_POINTS]
-    try:
-        vectors = await embedder.vectors([passages(one)[0].content for one in shown])
-    except EmbeddingError:
-        return {}
-    return {one.id: point for one, point in zip(shown, project(vectors.tolist()), strict=True)}
+        shown = list({one.id: one for one in asked.publications}.values())[:MAX_POINTS]
+        places: Places = {}
+        with suppress(EmbeddingError):  # without the model, there is no map
+            vectors = await services.embedder.vectors([passages(one)[0].content for one in shown])
+            places = {one.id: point for one, point in zip(shown, project(vectors.tolist()), strict=True)}
+        return asked.publications, asked.remarks, partial(board_report, asked.publications, (), places)

@@ -113,12 +113,11 @@ def _answer(line: bytes, answers: dict[int | str, str], results: dict[str, dict[
     text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
     if method == "initialize":
         answers[number] = text
-    _write(f"{text}\n".encode())
+    left = f"{text}\n".encode()
+    while left:
+        select.select([], [_STDOUT], [])  # for a client that made the pipe non-blocking
+        left = left[os.write(_STDOUT, left) :]
     return method
-
-
-def _is_id(value: object) -> TypeGuard[int | str]:
-    return (type(value) is int and abs(value) < 2**53) or (isinstance(value, str) and value.isascii())
 
 
 def _next_line(read: bytes) -> tuple[bytes, bytes]:
@@ -131,12 +130,6 @@ def _next_line(read: bytes) -> tuple[bytes, bytes]:
         read += some
     line, end, rest = read.partition(b"\n")
     return line + end, rest
-
-
-def _write(answer: bytes) -> None:
-    while answer:
-        select.select([], [_STDOUT], [])  # for a client that made the pipe non-blocking
-        answer = answer[os.write(_STDOUT, answer) :]
 
 
 def _message(line: bytes) -> dict[str, Any]:
@@ -156,6 +149,10 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
 
 
+def _is_id(value: object) -> TypeGuard[int | str]:
+    return (type(value) is int and abs(value) < 2**53) or (isinstance(value, str) and value.isascii())
+
+
 def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict)
 
@@ -170,19 +167,14 @@ def _is_plain(params: object) -> TypeGuard[dict[str, Any]]:
         and asked in PROTOCOL_VERSIONS
         and _is_object(capabilities)
         and capabilities.keys() <= _CAPABILITIES
-        and all(_is_plain_capability(name, one) for name, one in capabilities.items())
+        and all(map(_is_object, capabilities.values()))
+        and all(_is_object(one) for name in capabilities.keys() - {"roots"} for one in capabilities[name].values())
+        and capabilities.get("roots", {}).keys() <= {"listChanged"}
+        and all(isinstance(one, bool) for one in capabilities.get("roots", {}).values())
         and _is_object(client)
         and {"name", "version"} <= client.keys() <= _CLIENT_INFO
         and all(isinstance(one, str) for one in client.values())
     )
-
-
-def _is_plain_capability(name: str, capability: object) -> bool:
-    if not _is_object(capability):
-        return False
-    if name == "roots":
-        return capability.keys() <= {"listChanged"} and all(isinstance(one, bool) for one in capability.values())
-    return all(_is_object(one) for one in capability.values())
 
 
 def _leave(number: int, frame: object) -> None:

@@ -49,10 +49,8 @@ class ClientMessages(ObjectReceiveStream[SessionMessage | Exception]):
     """Whether the process ends soon after the stream, even if a call's thread is blocked."""
 
     def __init__(self, answers: ContextSendStream[SessionMessage], *, max_length: int) -> None:
-        self._answers = answers
-        self._max_length = max_length
-        self._stdin = _own_stdin()
-        self._thread = anyio.CapacityLimiter(1)
+        self._answers, self._max_length = answers, max_length
+        self._stdin, self._thread = _own_stdin(), anyio.CapacityLimiter(1)
         self.last_context: contextvars.Context | None = None
         """The context in which the last message is handled."""
 
@@ -96,8 +94,7 @@ class RemainingAnswers(ObjectSendStream[SessionMessage]):
     """The SDK's stream of messages to the client, without the responses that were sent before it was imported."""
 
     def __init__(self, answers: ContextSendStream[SessionMessage], given: Mapping[int | str, str]) -> None:
-        self._answers = answers
-        self._given = dict(given)
+        self._answers, self._given = answers, dict(given)
 
     async def send(self, item: SessionMessage) -> None:
         """Send a message, unless it answers what has been answered."""

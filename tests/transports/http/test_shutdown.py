@@ -19,7 +19,7 @@ from mcp_types import CallToolResult
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.server import create_server
-from deepcritical_mcp.transports.http.application import CallControl
+from deepcritical_mcp.transports.http.calls import CallControl
 from deepcritical_mcp.transports.http.uvicorn_server import run_http
 from tests.transports.conftest import Serving, content, error
 from tests.transports.processes import HANGING_CALL, greeting, hanging_source, hung_disk, serving_process, wait_for

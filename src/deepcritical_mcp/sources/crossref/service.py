@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Self, TypeVar, cast
 from urllib.parse import quote
 
@@ -49,11 +50,7 @@ from deepcritical_mcp.urls import is_web_address
 NAME, TITLE = "crossref", "Crossref"
 SELECT = "DOI,updated-by,update-to,relation"
 """The fields that are read here, for a request."""
-_TYPES: dict[str, NoticeKind] = {
-    name: cast("NoticeKind", kind)
-    for kind, names in data_table(__file__, "update_types.txt").items()
-    for name in names.split()
-}
+_TYPES = cast("dict[str, NoticeKind]", data_table(__file__, "update_types.txt"))
 _KINDS: dict[str, NoticeKind] = {name.strip("()"): kind for name, kind in _TYPES.items()}
 """Kinds of notices by Crossref's types of updates."""
 _REINSTATEMENT = "reinstatement"
@@ -71,7 +68,19 @@ def updates_of(work: Mapping[str, object]) -> tuple[StatusNotice, ...]:
     to = rows_of(work.get("update-to"))
     # A publisher that changes an article in place says so in the article's own record.
     happened = [*rows_of(work.get("updated-by")), *(one for one in to if _doi(one) == own)]
-    found = [*_happened(happened, own), *_about([one for one in to if _doi(one) != own]), *_related(work, own)]
+    found = [*_happened(happened, own)]
+    for one in to:  # what it says about others: it is a notice, or a newer version
+        kind, doi = _KINDS.get(_type(one)), _doi(one)
+        if kind == "update" and doi and doi != own:
+            found.append(StatusNotice(kind="earlier", doi=doi))
+        elif kind and doi and doi != own:
+            label = text_at(one, "label") or _type(one).replace("_", " ").capitalize()
+            found.append(StatusNotice(kind="about", doi=doi, reference=label))
+    for name, kind in _RELATIONS.items():
+        for one in rows_of(field_at(work, "relation", name)):
+            doi = normalize_doi(text_at(one, "id"))
+            if text_at(one, "id-type").lower() == "doi" and doi and doi != own:
+                found.append(StatusNotice(kind=kind, doi=doi))
     return tuple(dict.fromkeys(found))[:_MAX_NOTICES]
 
 
@@ -80,11 +89,15 @@ def _happened(updates: list[Mapping[str, object]], own: str) -> Iterator[StatusN
     reports: dict[tuple[NoticeKind, str], list[str]] = {}
     back = max((date_of(one.get("updated")) for one in updates if _type(one) == _REINSTATEMENT), default="")
     for one in updates:
-        kind = _KINDS.get(_type(one))
+        type, date = _type(one), date_of(one.get("updated"))
+        kind = _KINDS.get(type)
         if kind is None:
             continue
-        report = _report(one)
-        if kind == "retraction" and back and date_of(one.get("updated")) <= back:
+        # What it is, if its kind does not say so, who has reported it, and when.
+        what = "" if type in _TYPES else f"{type.replace('_', ' ').capitalize()}: "
+        who = _REPORTERS.get(text_at(one, "source"), "Crossref")
+        report = f"{what}{who}{'' if date == UNKNOWN_DATE else f', {date}'}"
+        if kind == "retraction" and back and date <= back:
             kind, report = "erratum", f"Retracted ({report}) and reinstated ({back})"
         doi = _doi(one)
         told = reports.setdefault((kind, "" if doi == own else doi), [])
@@ -92,34 +105,6 @@ def _happened(updates: list[Mapping[str, object]], own: str) -> Iterator[StatusN
             told.append(report)
     for (kind, doi), told in reports.items():
         yield StatusNotice(kind=kind, doi=doi, reference="; ".join(told))
-
-
-def _about(updates: list[Mapping[str, object]]) -> Iterator[StatusNotice]:
-    """What a work says about others: it is a notice, or a newer version."""
-    for one in updates:
-        kind, doi = _KINDS.get(_type(one)), _doi(one)
-        if kind and doi:
-            label = text_at(one, "label") or _type(one).replace("_", " ").capitalize()
-            is_version = kind == "update"
-            yield StatusNotice(
-                kind="earlier" if is_version else "about", doi=doi, reference="" if is_version else label
-            )
-
-
-def _related(work: Mapping[str, object], own: str) -> Iterator[StatusNotice]:
-    for name, kind in _RELATIONS.items():
-        for one in rows_of(field_at(work, "relation", name)):
-            doi = normalize_doi(text_at(one, "id"))
-            if text_at(one, "id-type").lower() == "doi" and doi and doi != own:
-                yield StatusNotice(kind=kind, doi=doi)
-
-
-def _report(update: Mapping[str, object]) -> str:
-    """What it is, if its kind does not say so, who has reported it, and when."""
-    type, date = _type(update), date_of(update.get("updated"))
-    what = "" if type in _TYPES else f"{type.replace('_', ' ').capitalize()}: "
-    who = _REPORTERS.get(text_at(update, "source"), "Crossref")
-    return f"{what}{who}{'' if date == UNKNOWN_DATE else f', {date}'}"
 
 
 def _type(update: Mapping[str, object]) -> str:
@@ -163,6 +148,15 @@ def read_work(work: Mapping[str, object]) -> Publication:
         fields |= {"publisher": plain_line(server) or fields["publisher"], "publisher_place": ""}
     dates = (date_of(work.get(name)) for name in _DATES)
     trials = json_texts(work, "clinical-trial-number.clinical-trial-number")
+    grants = (
+        ", ".join(filter(None, (award, plain_line(text_at(funder, "name")))))
+        for funder in rows_of(work.get("funder"))
+        for award in texts_of(list_of(funder.get("award"))) or ("",)
+    )
+    # The licence of the published version; that for mining alone is no licence to reuse.
+    licences = [one for one in rows_of(work.get("license")) if one.get("content-version") != "tdm"]
+    licences.sort(key=lambda one: one.get("content-version") != "vor")
+    addresses = (text_at(one, "URL") for one in licences)
     more = {
         "title": title or NO_TITLE,
         "url": f"https://doi.org/{fields['doi']}",
@@ -172,17 +166,15 @@ def read_work(work: Mapping[str, object]) -> Publication:
         "editors": authors_at(rows_of(work.get("editor")), _AUTHOR, json_texts),
         "publication_types": (PREPRINT if is_preprint else type.replace("-", " ").title(),) if type else (),
         "registrations": tuple(dict.fromkeys(normalize_trial(number) or number for number in trials)),
-        "grants": tuple(dict.fromkeys(_grants(work))),
+        "grants": tuple(dict.fromkeys(filter(None, grants))),
         "status": status_told_by(notices),
         "status_notices": notices,
         "status_checked": current_date().isoformat(),
-        "licence": _licence(work),
+        "licence": next((url for url in addresses if is_web_address(url) and not _FOR_MINING.search(url)), ""),
     }
-    source = "preprint" if is_preprint else "web"
+    fields |= {"source": "preprint" if is_preprint else "web", **_container(work, type, title), **more}
     abstract = plain_abstract(text_at(work, "abstract")) or NO_ABSTRACT
-    return Publication.of(
-        "abstract", abstract, provider=NAME, source=source, **(fields | _container(work, type, title) | more)
-    )
+    return Publication.of("abstract", abstract, provider=NAME, **fields)
 
 
 def _title(work: Mapping[str, object], title: str) -> str:
@@ -205,22 +197,6 @@ def _container(work: Mapping[str, object], type: str, title: str) -> dict[str, s
     if type not in _ARTICLES or not names:
         return {}
     return {"journal": names[-1], "journal_abbreviation": "" if short in given else short}
-
-
-def _grants(work: Mapping[str, object]) -> Iterator[str]:
-    for funder in rows_of(work.get("funder")):
-        name = plain_line(text_at(funder, "name"))
-        for award in texts_of(list_of(funder.get("award"))) or ("",):
-            if text := ", ".join(filter(None, (award, name))):
-                yield text
-
-
-def _licence(work: Mapping[str, object]) -> str:
-    """The address of the licence of the published version; that for mining alone is no licence to reuse."""
-    rows = [one for one in rows_of(work.get("license")) if one.get("content-version") != "tdm"]
-    rows.sort(key=lambda one: one.get("content-version") != "vor")
-    addresses = (text_at(one, "URL") for one in rows)
-    return next((url for url in addresses if is_web_address(url) and not _FOR_MINING.search(url)), "")
 
 
 T = TypeVar("T")
@@ -260,14 +236,13 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
 
 def _batches(dois: Sequence[str]) -> Iterator[list[str]]:
     """DOIs in batches that fit into one URL each."""
-    batch, length = list[str](), 0
+    batch = list[str]()
     for doi in dois:
-        size = len(quote(f"doi:{doi},", safe=""))
-        if batch and (len(batch) == MAX_DOIS or length + size > MAX_FILTER):
+        longer = quote("".join(f"doi:{one}," for one in (*batch, doi)), safe="")
+        if batch and (len(batch) == MAX_DOIS or len(longer) > MAX_FILTER):
             yield batch
-            batch, length = [], 0
+            batch = []
         batch.append(doi)
-        length += size
     if batch:
         yield batch
 
@@ -313,8 +288,7 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
     `api` is built with `explain=explain_crossref`; `is_polite` says whether requests go to the polite pool.
     """
 
-    name = NAME
-    title = TITLE
+    name, title = NAME, TITLE
 
     def __init__(self, api: JsonApi, *, is_polite: bool = False) -> None:
         self._api, self._is_polite = api, is_polite
@@ -339,27 +313,21 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         wanted = list(dict.fromkeys(dois))
         found: dict[str, T] = {}
         for batch in _batches([doi for doi in wanted if "," not in doi]):
-            asked = {"filter": ",".join(f"doi:{doi}" for doi in batch), "rows": str(MAX_DOIS)}
-            asked |= {"select": select} if select else {}
+            asked = {"filter": ",".join(f"doi:{doi}" for doi in batch), "rows": str(MAX_DOIS), "select": select}
             found |= await self._api.get("works", asked, lambda one, batch=batch: _works(one, read, batch), kind=read)
         for doi in (doi for doi in wanted if "," in doi):
-            try:
+            with suppress(UnknownWorkError):
                 path = f"works/{quote(doi, safe='')}"
                 found[doi] = await self._api.get(path, {}, lambda one: read(_message(one)), kind=read)
-            except UnknownWorkError:
-                continue
         return found
 
     async def agency(self, doi: str) -> str:
         """The agency with which a DOI is registered, e.g. "DataCite"; "" if none is known."""
 
-        def read(response: httpx.Response) -> str:
-            return text_at(_message(response), "agency.label", "agency.id")
-
-        try:
-            return await self._api.get(f"works/{quote(doi, safe='')}/agency", {}, read)
-        except UnknownWorkError:
-            return ""
+        path = f"works/{quote(doi, safe='')}/agency"
+        with suppress(UnknownWorkError):
+            return await self._api.get(path, {}, lambda one: text_at(_message(one), "agency.label", "agency.id"))
+        return ""
 
     def accepts(self, ids: RecordIds) -> bool:
         return _is_doi(normalize_doi(ids.doi))
@@ -368,8 +336,7 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         """One request, and up to three more that ask who registered the DOIs that Crossref does not have."""
         dois = [normalize_doi(ids.doi) for ids in wanted]
         found = await self.works(list(filter(_is_doi, dois)), read_work)
-        unknown = [doi for doi in dois if _is_doi(doi) and doi not in found]
-        agencies = await self._agencies(unknown) if unknown else {}
+        agencies = await self._agencies([doi for doi in dois if _is_doi(doi) and doi not in found])
         return [found.get(doi) or (_remark(doi, agencies[doi]) if doi in agencies else "") for doi in dois]
 
     async def match(self, reference: str) -> Sequence[Publication]:
@@ -383,9 +350,8 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
     async def _agencies(self, dois: Sequence[str]) -> dict[str, str]:
         """With whom DOIs are registered, as far as that is found out, "" if with nobody; an outage leaves it open."""
         known = {doi: _DATACITE for doi in dois if doi.partition("/")[0] in _OWNERS}
-        asked = dict.fromkeys(doi for doi in dois if doi not in known)
         try:
-            for doi in list(asked)[:MAX_AGENCIES]:
+            for doi in [*dict.fromkeys(doi for doi in dois if doi not in known)][:MAX_AGENCIES]:
                 known[doi] = await self.agency(doi)
         except ProviderError as error:
             logger.info("agency of a DOI not found: %s", error.code)
@@ -394,9 +360,8 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
     def checks(self) -> Sequence[SourceCheck]:
         async def examine() -> Finding:
             await self.agency(_SAMPLE)
-            if self._is_polite:
-                return Finding("answers; polite pool: 3 requests per second")
-            return Finding("answers; public pool: 1 request per second, 3 with an email address (NCBI_EMAIL)")
+            public = "public pool: 1 request per second, 3 with an email address (NCBI_EMAIL)"
+            return Finding(f"answers; {'polite pool: 3 requests per second' if self._is_polite else public}")
 
         return (SourceCheck(self.title, examine),)
 

@@ -44,13 +44,13 @@ from deepcritical_mcp.sources.settings import EuropePMCSettings
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.urls import is_web_address
 
-PROVIDER = "europepmc"
-TITLE = "Europe PMC"
+PROVIDER, TITLE = "europepmc", "Europe PMC"
 SPACING = 0.21
 """Seconds between two starts: EBI publishes no limit; 5 requests a second have proved safe."""
 MAX_PAGE = 1_000
 """Results that one request may ask for."""
 T = TypeVar("T")
+ReadRow = Callable[[Mapping[str, object]], T | None]
 _MAX_QUOTE = 200
 MAX_QUERY_STRING = 1_500
 """Characters; a longer query is sent in the body, since some servers on the way refuse long addresses."""
@@ -74,8 +74,7 @@ class EuropePMCPage(Generic[T]):
 
 def explain_status(response: httpx.Response) -> ProviderError | None:
     """The error behind an HTTP status, if it is a full text that is not there: 404 without a web page."""
-    is_text = response.request.url.path.endswith("/fullTextXML")
-    if response.status_code != 404 or not is_text:
+    if response.status_code != 404 or not response.request.url.path.endswith("/fullTextXML"):
         return None
     if is_web_page(response.content):
         return ProviderUnavailableError(PROVIDER, f"{TITLE} answered with a web page (HTTP 404). Try again later.")
@@ -85,32 +84,24 @@ def explain_status(response: httpx.Response) -> ProviderError | None:
 class EuropePMCService(JsonService):
     """Europe PMC's search and full texts. Raises only ProviderErrors; its errors may come with HTTP 200."""
 
-    name = PROVIDER
-    title = TITLE
+    name, title = PROVIDER, TITLE
     api = ApiOfService(
         PROVIDER, TITLE, lambda settings: settings.of(EuropePMCSettings).europepmc_base_url, SPACING, explain_status
     )
 
     async def search(
-        self,
-        query: str,
-        read_row: Callable[[Mapping[str, object]], T | None],
-        *,
-        page_size: int = 25,
-        cursor: str = "*",
-        result_type: str = "core",
+        self, query: str, read_row: ReadRow[T], *, page_size: int = 25, cursor: str = "*", result_type: str = "core"
     ) -> EuropePMCPage[T]:
         """A page of what `query` finds, in Europe PMC's query language: what `read_row`, e.g. `read_record`, makes of
         each row; None is not a record."""
         sent = {"query": query, "resultType": result_type, "pageSize": str(page_size), "cursorMark": cursor}
+        sent["format"] = "json"
+
+        def read(response: httpx.Response) -> EuropePMCPage[T]:
+            return _page(response, read_row, cursor=cursor)
+
         is_long = len(query) > MAX_QUERY_STRING
-        return await self._api.get(
-            "searchPOST" if is_long else "search",
-            sent | {"format": "json"},
-            lambda response: _page(response, read_row, cursor=cursor),
-            kind=read_row,
-            in_body=is_long,
-        )
+        return await self._api.get("searchPOST" if is_long else "search", sent, read, kind=read_row, in_body=is_long)
 
     async def citations(self, pmid: str, *, page_size: int) -> EuropePMCPage[tuple[str, str]]:
         """The documents that cite a paper, by Europe PMC's code of their source and their number there; at most
@@ -139,11 +130,7 @@ class EuropePMCService(JsonService):
 
 
 def _page(
-    response: httpx.Response,
-    read_row: Callable[[Mapping[str, object]], T | None],
-    *,
-    place: str = "resultList.result",
-    cursor: str = "",
+    response: httpx.Response, read_row: ReadRow[T], *, place: str = "resultList.result", cursor: str = ""
 ) -> EuropePMCPage[T]:
     payload = json_answer(PROVIDER, TITLE, response)
     if "errCode" in payload:
@@ -156,8 +143,8 @@ def _page(
     if rows and not records:
         raise ProviderResponseError(PROVIDER, f"{TITLE} sent records without ids.")
     following = text_at(payload, "nextCursorMark")
-    next_cursor = following if records and following != cursor else ""
-    return EuropePMCPage(records, int(total), next_cursor, len(rows) - len(records))
+    has_more = bool(records) and following != cursor
+    return EuropePMCPage(records, int(total), following if has_more else "", len(rows) - len(records))
 
 
 def _citing_row(row: Mapping[str, object]) -> tuple[str, str] | None:
@@ -203,15 +190,10 @@ class EuropePMCRecord:
     full_text_id: str = ""
     free_copies: tuple[str, ...] = ()
 
-    @property
-    def is_preprint(self) -> bool:
-        """Whether it is a preprint server's own."""
-        return self.source == PREPRINTS
-
 
 def articles_first(record: EuropePMCRecord) -> tuple[bool, bool]:
     """Sorts articles before preprints, and records of PubMed and PMC before others."""
-    return record.is_preprint, record.source not in ("MED", "PMC")
+    return record.source == PREPRINTS, record.source not in ("MED", "PMC")
 
 
 def europe_pmc_page(source: str, number: str) -> str:
@@ -239,14 +221,13 @@ def read_record(row: Mapping[str, object]) -> EuropePMCRecord | None:
         return None
     ids = texts_of(field_at(row, "fullTextIdList", "fullTextId"))
     has_text = text_at(row, "inEPMC") == "Y" or bool(ids)
-    return EuropePMCRecord(
-        publication=_publication(row, source, number),
-        source=source,
-        id=number,
-        is_open=text_at(row, "isOpenAccess") == "Y",
-        full_text_id=(ids[0] if ids else normalize_pmcid(text_at(row, "pmcid"))) if has_text else "",
-        free_copies=_free_copies(row),
-    )
+    # Addresses in the order in which they are worth reading; Europe PMC's own first, as a script may read those.
+    rows = rows_of(field_at(row, "fullTextUrlList", "fullTextUrl"))
+    free = [one for one in rows if one.get("availabilityCode") in _FREE and is_web_address(text_at(one, "url"))]
+    free.sort(key=lambda one: (one.get("documentStyle") != "pdf", one.get("availabilityCode") != "OA"))
+    text_id = (ids[0] if ids else normalize_pmcid(text_at(row, "pmcid"))) if has_text else ""
+    copies, is_open = tuple(dict.fromkeys(text_at(one, "url") for one in free)), text_at(row, "isOpenAccess") == "Y"
+    return EuropePMCRecord(_publication(row, source, number), source, number, is_open, text_id, copies)
 
 
 def _publication(row: Mapping[str, object], source: str, number: str) -> Publication:
@@ -256,20 +237,21 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
         fields["pmid"] = fields["pmid"] or normalize_pmid(number)
     if fields["medline_abbreviation"] == fields["journal_abbreviation"]:
         fields["medline_abbreviation"] = ""
-    types = tuple(dict.fromkeys(_types(row)))
+    names = texts_of(field_at(row, "pubTypeList", "pubType")) or text_at(row, "pubType").split(";")
+    told = (PREPRINT if name.strip().lower() == "preprint" else name.strip() for name in names if name.strip())
+    types = tuple(dict.fromkeys((*[PREPRINT][:is_preprint], *told)))
     status, notices = status_from_links(_links(row), types, str(fields["journal_abbreviation"]))
-    people = [
-        one if text_at(one, "lastName") else {"collectiveName": text_at(one, "fullName"), **one}
-        for one in rows_of(field_at(row, "authorList", "author"))
-    ]
+    given = rows_of(field_at(row, "authorList", "author"))
+    people = [one if text_at(one, "lastName") else {"collectiveName": text_at(one, "fullName"), **one} for one in given]
     authors = authors_at(people, _AUTHOR, json_texts)
-    grants = (
-        ", ".join(filter(None, (text_at(grant, "grantId"), text_at(grant, "agency"))))
-        for grant in rows_of(field_at(row, "grantsList", "grant"))
-    )
+    given = rows_of(field_at(row, "grantsList", "grant"))
+    grants = (", ".join(filter(None, (text_at(one, "grantId"), text_at(one, "agency")))) for one in given)
+    address = f"https://doi.org/{fields['doi']}" if fields["doi"] else europe_pmc_page(source, number)
+    if fields["pmid"]:
+        address = f"https://pubmed.ncbi.nlm.nih.gov/{fields['pmid']}/"
     more = {
         "title": fields["title"] or NO_TITLE,
-        "url": _address(source, number, str(fields["pmid"]), str(fields["doi"])),
+        "url": address,
         "date": _date(row, is_preprint=is_preprint),
         "authors": authors or tuple(split_names(text_at(row, "authorString").strip().rstrip("."))),
         "version": fields["version"] if is_preprint else "",
@@ -283,19 +265,6 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
     kind = "preprint" if is_preprint else "pubmed" if source in ("MED", "PMC") else "web"
     abstract = plain_abstract(text_at(row, "abstractText")) or NO_ABSTRACT
     return Publication.of("abstract", abstract, provider=PROVIDER, source=kind, **(fields | more))
-
-
-def _address(source: str, number: str, pmid: str, doi: str) -> str:
-    if pmid:
-        return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
-    return f"https://doi.org/{doi}" if doi else europe_pmc_page(source, number)
-
-
-def _types(row: Mapping[str, object]) -> Iterator[str]:
-    names = texts_of(field_at(row, "pubTypeList", "pubType")) or text_at(row, "pubType").split(";")
-    if row.get("source") == PREPRINTS:
-        yield PREPRINT
-    yield from (PREPRINT if name.strip().lower() == "preprint" else name.strip() for name in names if name.strip())
 
 
 def _links(row: Mapping[str, object]) -> Iterator[RecordLink]:
@@ -324,11 +293,3 @@ def _date(row: Mapping[str, object], *, is_preprint: bool) -> str:
         # The words may be a season or a range: then only the year is sure.
         return next(iter(readings(written)), year)
     return posted if year in (posted[:4], UNKNOWN_DATE) else year
-
-
-def _free_copies(row: Mapping[str, object]) -> tuple[str, ...]:
-    """Addresses in the order in which they are worth reading; Europe PMC's own first, as a script may read those."""
-    rows = rows_of(field_at(row, "fullTextUrlList", "fullTextUrl"))
-    free = [one for one in rows if one.get("availabilityCode") in _FREE and is_web_address(text_at(one, "url"))]
-    free.sort(key=lambda one: (one.get("documentStyle") != "pdf", one.get("availabilityCode") != "OA"))
-    return tuple(dict.fromkeys(text_at(one, "url") for one in free))

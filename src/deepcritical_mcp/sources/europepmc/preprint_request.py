@@ -27,10 +27,7 @@ _NOTATIONS = (
         re.compile(_NARROWING_TAG, re.IGNORECASE),
         "{} is PubMed's notation and was left out; min_date and max_date limit dates.",
     ),
-    (
-        re.compile(_TAG),
-        "PubMed's field tags ({}) were left out; Europe PMC's fields are TITLE:, AUTH: and so on.",
-    ),
+    (re.compile(_TAG), "PubMed's field tags ({}) were left out; Europe PMC's fields are TITLE:, AUTH: and so on."),
 )
 """What is written in PubMed's notation is left out; the remark says so."""
 _TOKEN = re.compile(
@@ -69,29 +66,24 @@ def _rebuilt(tokens: Iterable[re.Match[str]]) -> str:
     """The query of its tokens, without signs that would break it, and operators that have nothing to join."""
     groups: list[tuple[str, list[str]]] = [("", [])]
     for token in tokens:
-        if token["open"]:
-            groups.append((token[0], []))
-        elif token["close"] and len(groups) > 1:
-            begins, parts = groups.pop()
-            inner = _joined(parts)
-            groups[-1][1].extend([f"{begins}{inner})"] if inner else [])
-        elif parts := _plain_parts(token):
-            if groups[-1][1] and token.string[: token.start()].endswith(")"):  # "(LDL)-cholesterol"
-                parts[0] = groups[-1][1].pop() + parts[0]
-            groups[-1][1].extend(parts)
+        text, kind, parts = token[0], token.lastgroup, list[str]()
+        if kind == "open":
+            groups.append((text, []))
+        elif kind == "close" and len(groups) > 1:
+            begins, inside = groups.pop()
+            groups[-1][1].extend([f"{begins}{inner})"] if (inner := _joined(inside)) else [])
+        elif kind == "kept":
+            parts = [text]
+        elif kind == "slash":
+            parts = [f'"{text}"'] if text.casefold() != "and/or" else []
+        elif kind == "sign":
+            parts = {"&&": ["AND"], "||": ["OR"]}.get(text, [])
+        else:
+            parts = text.strip(")").translate(_SIGNS).split()
+        if parts and groups[-1][1] and token.string[: token.start()].endswith(")"):  # "(LDL)-cholesterol"
+            parts[0] = groups[-1][1].pop() + parts[0]
+        groups[-1][1].extend(parts)
     return _joined([part for _, parts in groups for part in parts])
-
-
-def _plain_parts(token: re.Match[str]) -> list[str]:
-    """A token as it stays, or what is written in its place."""
-    text = token[0]
-    if token["kept"]:
-        return [text]
-    if token["slash"]:
-        return [] if text.casefold() == "and/or" else [f'"{text}"']
-    if token["sign"]:
-        return {"&&": ["AND"], "||": ["OR"]}.get(text, [])
-    return text.strip(")").translate(_SIGNS).split()
 
 
 def _joined(parts: Iterable[str]) -> str:
@@ -111,9 +103,7 @@ def _identifier(text: str) -> str:
     if " " in text:
         return ""
     doi = arxiv_doi(text) or record_ids(text).doi or normalize_doi(text)
-    if not re.fullmatch(r"10\.[0-9]{4,9}/[^\s\"\\]+", doi):
-        return ""
-    return f'DOI:"{doi}"'
+    return f'DOI:"{doi}"' if re.fullmatch(r"10\.[0-9]{4,9}/[^\s\"\\]+", doi) else ""
 
 
 MAX_NAME = 80

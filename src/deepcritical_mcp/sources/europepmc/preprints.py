@@ -32,16 +32,8 @@ WHOLE_RECORDS = 300
 class Preprints(EuropePMCService, Source):
     """Preprints in Europe PMC. Their records usually come with the search; those of a deep page, in a second step."""
 
-    name = "preprints"
-    kind = "preprints"
-    cited_as = "preprint"
-    tool = "preprint_search"
-    request = PreprintRequest
-    two_step = True
-    steps = 2
-    block = 100
-    id_name = "DOI"
-    witnessed = True
+    name, kind, cited_as, tool, id_name = "preprints", "preprints", "preprint", "preprint_search", "DOI"
+    request, two_step, steps, block, witnessed = PreprintRequest, True, 2, 100, True
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         """One page of the DOIs of preprints that match `variant`, numbers of Europe PMC where there is no DOI."""
@@ -101,8 +93,7 @@ class Preprints(EuropePMCService, Source):
         return ids if ids.startswith(PREPRINTS) else super().named(ids)
 
     def checks(self) -> Sequence[SourceCheck]:
-        query = f"SRC:{PREPRINTS}"
-        ask = partial(self.search, query, _any, page_size=1, result_type="idlist")
+        ask = partial(self.search, f"SRC:{PREPRINTS}", _any, page_size=1, result_type="idlist")
         return (SourceCheck.answering(f"{TITLE} preprints", ask),)
 
 

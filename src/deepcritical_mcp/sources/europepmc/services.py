@@ -45,24 +45,17 @@ class EuropePMCRecords(EuropePMCService, RecordLookup):
             return [""] * len(wanted)
         page = await self.search(" OR ".join(terms), read_record, page_size=min(MAX_PAGE, _MOST_OF_ONE * len(terms)))
         found = sorted(page.records, key=articles_first)
-
-        def best(ids: RecordIds) -> Publication | str:
-            shared = [sum(shared_identifiers(record, ids)) for record in found]
-            return found[shared.index(max(shared))].publication if any(shared) else ""
-
-        return [*map(best, wanted)]
+        shared = [[sum(shared_identifiers(record, ids)) for record in found] for ids in wanted]
+        return [found[counts.index(max(counts))].publication if any(counts) else "" for counts in shared]
 
 
 def shared_identifiers(record: EuropePMCRecord, ids: RecordIds) -> list[bool]:
     """Whether the record itself has each of the identifiers, as a search also finds what is only similar."""
     known = record.publication
-    pairs = (
-        (known.pmid, ids.pmid),
-        (known.pmcid, ids.pmcid.upper()),
-        (known.preprint_number, ids.preprint_number.upper()),
-        (normalize_doi(known.doi), normalize_doi(ids.doi)),
-    )
-    return [bool(one) and one == other for one, other in pairs]
+    own = RecordIds(known.pmid, known.pmcid, normalize_doi(known.doi), "", known.preprint_number)
+    doi, number = normalize_doi(ids.doi), ids.preprint_number.upper()
+    others = ids._replace(pmcid=ids.pmcid.upper(), doi=doi, preprint_number=number)
+    return [bool(one) and one == other for one, other in zip(own, others, strict=True)]
 
 
 class EuropePMC(EuropePMCService, FullTextSource):
@@ -89,11 +82,19 @@ class EuropePMC(EuropePMCService, FullTextSource):
             why = ", and says that the text is open access, but has no text of its own."
             return _without_text(record, "abstract_only", why, remark)
         try:
-            reading = await _reading(await self.full_text(record.full_text_id), record)
+            body = await self.full_text(record.full_text_id)
         except NoOpenTextError:
             return _without_text(record, "abstract_only", ", but no open text of it.", remark)
+        known, reading = record.publication, next(iter(await articles_in(body, PROVIDER, TITLE)), None)
+        named = str(reading.fields.get("pmcid", "")) if reading else ""
+        if reading is None or (named and known.pmcid and named != known.pmcid):
+            told = f"{TITLE} was asked for {record.full_text_id} and sent something else."
+            raise ProviderResponseError(PROVIDER, told)
         if not reading.content:
             return _without_text(record, "no_text", "; the file of its text has no text inside.", remark)
+        # The record describes the article: it knows its status.
+        licence = reading.licence or known.text.licence
+        reading = dataclasses.replace(reading, fields={**reading.fields, **_fields(known)}, licence=licence)
         source = PREPRINTS if record.full_text_id.startswith(PREPRINTS) else "PMC"
         return Copy("full_text", remark, reading, europe_pmc_page(source, record.full_text_id), record.free_copies)
 
@@ -101,8 +102,7 @@ class EuropePMC(EuropePMCService, FullTextSource):
         """The records that have one of the identifiers: those of articles before those of preprints."""
         ids = _ids(wanted)
         page = await self.search(" OR ".join(identifier_terms(ids)), read_record)
-        found = [record for record in page.records if any(shared_identifiers(record, ids))]
-        return sorted(found, key=articles_first)
+        return sorted((one for one in page.records if any(shared_identifiers(one, ids))), key=articles_first)
 
     def checks(self) -> tuple[SourceCheck, ...]:
         ask = partial(self.search, "EXT_ID:1 AND SRC:MED", read_record, page_size=1, result_type="idlist")
@@ -118,13 +118,13 @@ def _ids(wanted: Wanted) -> RecordIds:
 def _remarks(found: list[EuropePMCRecord]) -> Iterator[str]:
     """What a reader must know about the copy: that it is a preprint, which version, and what became of it."""
     record = found[0]
-    if record.is_preprint:
+    if record.source == PREPRINTS:
         server, version = record.publication.publisher, record.publication.version
         facts = ", ".join(filter(None, (server, f"version {version}" if version else "")))
         yield f"This is a preprint ({facts})." if facts else "This is a preprint."
         for notice in (one for one in record.publication.status_notices if one.kind == "published"):
             yield f"It was published as {f'PMID {notice.pmid}' if notice.pmid else notice.doi or notice.reference}."
-    elif preprint := next((one.id for one in found if one.is_preprint), ""):
+    elif preprint := next((one.id for one in found if one.source == PREPRINTS), ""):
         yield f"This is the published article; its preprint ({preprint}) has the same identifier."
 
 
@@ -139,18 +139,6 @@ def _without_text(record: EuropePMCRecord, status: DocumentStatus, why: str, rem
 def _fields(known: Publication) -> dict[str, object]:
     """The fields of a record that have a value, with its status."""
     return {name: getattr(known, name) for name in known.model_dump(exclude={"id", "texts"}, exclude_defaults=True)}
-
-
-async def _reading(body: bytes, record: EuropePMCRecord) -> Reading:
-    """The article in an answer, described by its record, which knows its status; ProviderResponseError if it is
-    another one."""
-    articles = await articles_in(body, PROVIDER, TITLE)
-    named = str(articles[0].fields.get("pmcid", "")) if articles else ""
-    if not articles or (named and record.publication.pmcid and named != record.publication.pmcid):
-        raise ProviderResponseError(PROVIDER, f"{TITLE} was asked for {record.full_text_id} and sent something else.")
-    reading = articles[0]
-    fields = {**reading.fields, **_fields(record.publication)}
-    return dataclasses.replace(reading, fields=fields, licence=reading.licence or record.publication.text.licence)
 
 
 MAX_RECORDS = 100

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.net.json_fields import field_at, list_of, mapping_of, rows_of, text_at, text_of, without_markup
@@ -13,19 +13,29 @@ from deepcritical_mcp.text import clean_line
 MAX_CHARACTERS = 100_000
 """Of one field; ClinicalTrials.gov allows 32,000."""
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!<>~|=&-])")
-_ITEM = re.compile(r"\s*(?:[*•-]|[0-9]{1,2}[.)])\s+")
-_WORDS = data_table(__file__, "codes.txt")
+_BREAK = re.compile(r"\n\s*\n|\n(?=[^\S\n]*(?:[*•-]|[0-9]{1,2}[.)])[^\S\n]+)")
+WORDS = data_table(__file__, "codes.txt")
 _PHASE = re.compile(r"PHASE([0-9])")
 
 
 def in_words(code: str) -> str:
     """The words for a code: "ACTIVE_NOT_RECRUITING" is "Active not recruiting", "PHASE2" "Phase 2"."""
-    return _WORDS.get(code) or _PHASE.sub(r"PHASE \1", code).replace("_", " ").capitalize()
+    return WORDS.get(code) or _PHASE.sub(r"PHASE \1", code).replace("_", " ").capitalize()
 
 
-def sponsor_kind(code: str) -> str:
-    """The words for a class of sponsors; "" for others."""
-    return _WORDS.get(f"class {code}", "")
+def framed(form: str, text: str) -> str:
+    """The `form` with a text in it, e.g. in "({})"; "" without a text."""
+    return form.format(text) if text else ""
+
+
+def joined(separator: str, *texts: str) -> str:
+    """The texts that are not empty, in one."""
+    return separator.join(filter(None, texts))
+
+
+def labeled(label: str, value: str) -> str:
+    """ "Label: value"; "" without a value."""
+    return f"{label}: {value}" if value else ""
 
 
 def line(value: object) -> str:
@@ -33,24 +43,11 @@ def line(value: object) -> str:
     return _on_one_line(text_of(value, MAX_CHARACTERS))
 
 
-def paragraphs(value: object) -> list[str]:
-    """A field as plain paragraphs, each item of a list one of its own; without e-mail addresses and telephone
+def paragraphs(*values: object) -> list[str]:
+    """Fields as plain paragraphs, each item of a list one of its own; without e-mail addresses and telephone
     numbers."""
-    found: list[str] = []
-    for block in re.split(r"\n\s*\n", text_of(value, MAX_CHARACTERS).replace("\r\n", "\n")):
-        begins = True
-        for row in filter(str.strip, block.split("\n")):
-            if begins or _ITEM.match(row):
-                found.append(row)
-            else:
-                found[-1] = f"{found[-1]} {row}"
-            begins = False
-    return [text for text in map(_on_one_line, found) if text]
-
-
-def labeled(label: str, value: str) -> list[str]:
-    """ "Label: value" as a paragraph; none without a value."""
-    return [f"{label}: {value}"] if value else []
+    texts = (text_of(value, MAX_CHARACTERS).replace("\r\n", "\n") for value in values)
+    return [found for text in texts for one in _BREAK.split(text) if (found := _on_one_line(one))]
 
 
 def _on_one_line(text: str) -> str:
@@ -59,13 +56,7 @@ def _on_one_line(text: str) -> str:
 
 def part(level: int, title: str, texts: Iterable[str] = ()) -> list[Block]:
     """A section of this level with its own paragraphs; the sections and tables in it follow."""
-    return [Block(title, level), *map(Block, texts)]
-
-
-def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Iterable[str] = ()) -> Block:
-    """A table, with its notes after it; of a table without rows, the caption and the notes remain."""
-    cells = [[clean_line(cell) for cell in row] for row in rows]
-    return Block(caption, table=(*([markdown_table(header, cells)] if rows else []), *notes))
+    return [Block(title, level), *map(Block, filter(None, texts))]
 
 
 Row = Mapping[str, object]
@@ -85,80 +76,69 @@ def results_of(results: Row) -> Iterator[Block]:
 
 
 class _Groups:
-    """The groups of a table: their ids and titles in order."""
+    """The groups of a table in order: their rows, ids and titles, and what each of them is, as paragraphs."""
 
     def __init__(self, rows: object) -> None:
         self.rows = rows_of(rows)
         self.ids = [text_at(row, "id") for row in self.rows]
+        self.titles = [line(row.get("title")) or number for row, number in zip(self.rows, self.ids, strict=True)]
+        self.described = [labeled(line(row.get("title")), line(row.get("description"))) for row in self.rows]
 
-    def header(self, first: str) -> TableRow:
-        return [first, *(line(row.get("title")) or number for row, number in zip(self.rows, self.ids, strict=True))]
-
-    def described(self) -> list[str]:
-        """What each group is, a paragraph for each."""
-        return [f"{line(row.get('title'))}: {text}" for row in self.rows if (text := line(row.get("description")))]
-
-    def cells(self, values: Mapping[str, str]) -> TableRow:
-        """One cell for each group; "" where nothing was posted for it."""
+    def cells(self, rows: object, value: Callable[[Row], str]) -> TableRow:
+        """One cell for each group, the `value` of its row; "" where nothing was posted for it."""
+        values = {text_at(row, "groupId"): value(row) for row in rows_of(rows)}
         return [values.get(number, "") for number in self.ids]
+
+    def table(self, caption: str, first: str, rows: Sequence[TableRow], notes: Iterable[str] = ()) -> Block:
+        """A table with a column for each group, and its notes; without rows, the caption and the notes remain."""
+        cells = [[clean_line(cell) for cell in row] for row in rows]
+        table = [markdown_table([first, *self.titles], cells)] if rows else []
+        return Block(caption, table=(*table, *filter(None, notes)))
 
 
 def _flow(flow: Row) -> Iterator[Block]:
     groups = _Groups(flow.get("groups"))
-    texts = [*paragraphs(flow.get("recruitmentDetails")), *paragraphs(flow.get("preAssignmentDetails"))]
-    yield from part(2, "Participant flow", [*texts, *groups.described()])
+    texts = paragraphs(flow.get("recruitmentDetails"), flow.get("preAssignmentDetails"))
+    yield from part(2, "Participant flow", [*texts, *groups.described])
     for period in rows_of(flow.get("periods")):
         rows = [(in_words(text_at(one, "type")), one.get("achievements")) for one in rows_of(period.get("milestones"))]
-        left = [(f"Left: {line(one.get('type'))}", one.get("reasons")) for one in rows_of(period.get("dropWithdraws"))]
-        cells = [[name, *groups.cells(_counts(counts))] for name, counts in rows + left]
-        yield _table(line(period.get("title")), groups.header("Milestone"), cells)
+        rows += [(f"Left: {line(one.get('type'))}", one.get("reasons")) for one in rows_of(period.get("dropWithdraws"))]
+        cells = [[name, *groups.cells(counts, _count)] for name, counts in rows]
+        yield groups.table(line(period.get("title")), "Milestone", cells)
 
 
-def _counts(rows: object) -> dict[str, str]:
-    """Numbers of participants by group."""
-    found: dict[str, str] = {}
-    for row in rows_of(rows):
-        units = text_at(row, "numUnits")
-        parts = (text_at(row, "numSubjects"), f"[{units} units]" if units else "", _comment(row))
-        found[text_at(row, "groupId")] = " ".join(filter(None, parts))
-    return found
+def _count(row: Row) -> str:
+    """A number of participants."""
+    return joined(" ", text_at(row, "numSubjects"), framed("[{} units]", text_at(row, "numUnits")), _comment(row))
 
 
 def _comment(row: Row) -> str:
-    return f"({comment})" if (comment := line(row.get("comment"))) else ""
+    return framed("({})", line(row.get("comment")))
 
 
 def _baseline(baseline: Row) -> Iterator[Block]:
     groups = _Groups(baseline.get("groups"))
-    texts = [*paragraphs(baseline.get("populationDescription")), *groups.described()]
+    texts = [*paragraphs(baseline.get("populationDescription")), *groups.described]
     yield from part(2, "Baseline characteristics", texts)
     rows = whole_rows = _denominators(baseline, groups)
     notes: list[str] = []
     for measure in rows_of(baseline.get("measures")):
-        name = _measured(measure)
-        rows = [*rows, *_measurements(measure, groups, f"{line(measure.get('title'))}{name}", whole_rows)]
-        notes += labeled(line(measure.get("title")), line(measure.get("description")))
+        title = line(measure.get("title"))
+        rows = [*rows, *_measurements(measure, groups, f"{title}{_measured(measure)}", whole_rows)]
+        notes.append(labeled(title, line(measure.get("description"))))
     if rows:
-        yield _table("Baseline characteristics", groups.header("Characteristic"), rows, notes)
+        yield groups.table("Baseline characteristics", "Characteristic", rows, notes)
 
 
 def _measured(measure: Row) -> str:
     """How a measure is given, e.g. " (mean ± standard deviation, years)"."""
-    how = [
-        in_words(text_of(measure.get(name))).lower() for name in ("paramType", "dispersionType") if measure.get(name)
-    ]
-    parts = (" and ".join(how), line(measure.get("unitOfMeasure")))
-    return f" ({', '.join(filter(None, parts))})" if any(parts) else ""
+    how = [in_words(text_at(measure, name)).lower() for name in ("paramType", "dispersionType") if measure.get(name)]
+    return framed(" ({})", joined(", ", " and ".join(how), line(measure.get("unitOfMeasure"))))
 
 
 def _denominators(of: Row, groups: _Groups, name: str = "Analyzed") -> list[TableRow]:
-    return [
-        [
-            f"{name}: {line(one.get('units')).lower()}",
-            *groups.cells({text_at(row, "groupId"): text_at(row, "value") for row in rows_of(one.get("counts"))}),
-        ]
-        for one in rows_of(of.get("denoms"))
-    ]
+    counted = [(line(one.get("units")).lower(), one.get("counts")) for one in rows_of(of.get("denoms"))]
+    return [[f"{name}: {units}", *groups.cells(counts, lambda row: text_at(row, "value"))] for units, counts in counted]
 
 
 def _measurements(measure: Row, groups: _Groups, name: str, analyzed: Sequence[TableRow]) -> list[TableRow]:
@@ -166,104 +146,91 @@ def _measurements(measure: Row, groups: _Groups, name: str, analyzed: Sequence[T
     numbers = [row[1:] for row in analyzed]
     rows: list[TableRow] = []
     for one in rows_of(measure.get("classes")):
-        title = line(one.get("title"))
-        counted = _denominators(one, groups, " – ".join(filter(None, (name, title, "analyzed"))))
-        rows += [row for row in counted if row[1:] not in numbers]
+        named = joined(" – ", name, line(one.get("title")))
+        rows += [row for row in _denominators(one, groups, joined(" – ", named, "analyzed")) if row[1:] not in numbers]
         for category in rows_of(one.get("categories")):
-            label = " – ".join(filter(None, (name, title, line(category.get("title")))))
-            values = {text_at(row, "groupId"): _value(row) for row in rows_of(category.get("measurements"))}
-            rows.append([label or "Value", *groups.cells(values)])
+            label = joined(" – ", named, line(category.get("title"))) or "Value"
+            rows.append([label, *groups.cells(category.get("measurements"), _value)])
     return rows
 
 
 def _value(row: Row) -> str:
     """A value with its spread or its limits, and the sponsor's comment on it ("NA" is explained there)."""
-    spread, low, high = (text_of(row.get(name)) for name in ("spread", "lowerLimit", "upperLimit"))
-    limits = f"[{low or '–'} to {high or '–'}]" if low or high else ""
-    parts = (text_at(row, "value"), f"({spread})" if spread else "", limits, _comment(row))
-    return " ".join(filter(None, parts))
+    value, spread = text_at(row, "value"), framed("({})", text_at(row, "spread"))
+    return joined(" ", value, spread, framed("[{}]", _interval(row, "lowerLimit", "upperLimit")), _comment(row))
+
+
+def _interval(row: Row, *ends: str) -> str:
+    low, high = (text_at(row, end) for end in ends)
+    return f"{low or '–'} to {high or '–'}" if low or high else ""
 
 
 def _measure(measure: Row) -> Block:
     groups = _Groups(measure.get("groups"))
-    kind = in_words(text_at(measure, "type"))
-    frame = line(measure.get("timeFrame"))
-    title = f"{kind} outcome: {line(measure.get('title'))}{_measured(measure)}"
+    title = f"{in_words(text_at(measure, 'type'))} outcome: {line(measure.get('title'))}{_measured(measure)}"
     analyzed = _denominators(measure, groups)
     rows = [*analyzed, *_measurements(measure, groups, "", analyzed)]
-    notes = [*paragraphs(measure.get("description")), *paragraphs(measure.get("populationDescription"))]
+    notes = paragraphs(measure.get("description"), measure.get("populationDescription"))
     notes += [_analysis(analysis, groups) for analysis in rows_of(measure.get("analyses"))]
-    caption = f"{title}. Time frame: {frame}" if frame else title
-    return _table(caption, groups.header("Measure"), rows, notes)
+    caption = joined(". ", title, labeled("Time frame", line(measure.get("timeFrame"))))
+    return groups.table(caption, "Measure", rows, notes)
 
 
 def _analysis(analysis: Row, groups: _Groups) -> str:
     """A statistical analysis in one line: what was compared, how, and what came out."""
-    titles = dict(zip(groups.ids, groups.header("")[1:], strict=True))
+    titles = dict(zip(groups.ids, groups.titles, strict=True))
     compared = " versus ".join(titles.get(text_of(one), text_of(one)) for one in list_of(analysis.get("groupIds")))
-    percent, low, high = (text_of(analysis.get(name)) for name in ("ciPctValue", "ciLowerLimit", "ciUpperLimit"))
-    interval = f"{percent}% CI {low or '–'} to {high or '–'}" if low or high else ""
-    spread = text_at(analysis, "dispersionValue")
-    dispersion = f"{in_words(text_of(analysis.get('dispersionType'))).lower()} {spread}" if spread else ""
-    estimate = " ".join(filter(None, (line(analysis.get("paramType")), text_at(analysis, "paramValue"))))
-    p_value = text_at(analysis, "pValue")
-    parts = (
-        f"p {p_value}" if p_value[:1] in "<>=" and p_value else f"p = {p_value}" if p_value else "",
+    interval = _interval(analysis, "ciLowerLimit", "ciUpperLimit")
+    p_value, spread = text_at(analysis, "pValue"), text_at(analysis, "dispersionValue")
+    texts = ("estimateComment", "groupDescription", "statisticalComment", "pValueComment", "nonInferiorityComment")
+    found = joined(
+        "; ",
+        framed("p {}" if p_value[:1] in "<>=" else "p = {}", p_value),
         line(analysis.get("statisticalMethod")),
-        estimate,
-        interval,
-        dispersion,
-        in_words(text_at(analysis, "nonInferiorityType")).lower() if analysis.get("nonInferiorityType") else "",
-        *(line(analysis.get(name)) for name in ("estimateComment", "groupDescription", "statisticalComment")),
-        *(line(analysis.get(name)) for name in ("pValueComment", "nonInferiorityComment")),
+        joined(" ", line(analysis.get("paramType")), text_at(analysis, "paramValue")),
+        f"{text_at(analysis, 'ciPctValue')}% CI {interval}" if interval else "",
+        f"{in_words(text_at(analysis, 'dispersionType')).lower()} {spread}" if spread else "",
+        in_words(text_at(analysis, "nonInferiorityType")).lower(),
+        *(line(analysis.get(name)) for name in texts),
     )
-    return f"Analysis of {compared or 'all groups'}: {'; '.join(filter(None, parts))}"
+    return f"Analysis of {compared or 'all groups'}: {found}"
 
 
 def _events(events: Row) -> Iterator[Block]:
     groups = _Groups(events.get("eventGroups"))
-    threshold = text_at(events, "frequencyThreshold")
-    texts = [
-        *labeled("Time frame", line(events.get("timeFrame"))),
-        *paragraphs(events.get("description")),
-        *labeled("Other events are listed above a frequency of", f"{threshold}%" if threshold else ""),
-        *groups.described(),
-    ]
-    yield from part(2, "Adverse events", texts)
+    threshold = framed("Other events are listed above a frequency of: {}%", text_at(events, "frequencyThreshold"))
+    frame = labeled("Time frame", line(events.get("timeFrame")))
+    yield from part(2, "Adverse events", [frame, *paragraphs(events.get("description")), threshold, *groups.described])
     totals = [
-        [title, *(_ratio(text_at(row, f"{kind}NumAffected"), text_at(row, f"{kind}NumAtRisk")) for row in groups.rows)]
+        [title, *(_ratio(row, f"{kind}NumAffected", f"{kind}NumAtRisk") for row in groups.rows)]
         for kind, title in (("deaths", "Deaths"), ("serious", "Serious"), ("other", "Other"))
     ]
-    totals = [row for row in totals if any(row[1:])]
-    if totals:
+    if totals := [row for row in totals if any(row[1:])]:
         # Groups may overlap: their numbers must never be added up.
         note = "Participants affected / at risk. Groups may overlap, so their numbers cannot be added up."
-        yield _table("Totals", groups.header("Events"), totals, [note])
+        yield groups.table("Totals", "Events", totals, [note])
+    note = "Participants affected / at risk, and events in brackets."
     for name, caption in (("seriousEvents", "Serious adverse events"), ("otherEvents", "Other adverse events")):
-        rows = [_event(one, groups) for one in rows_of(events.get(name))]
-        if rows:
-            note = "Participants affected / at risk, and events in brackets."
-            yield _table(caption, groups.header("Event"), rows, [note])
+        if rows := [_event(one, groups) for one in rows_of(events.get(name))]:
+            yield groups.table(caption, "Event", rows, [note])
 
 
 def _event(event: Row, groups: _Groups) -> TableRow:
-    values: dict[str, str] = {}
-    for row in rows_of(event.get("stats")):
-        count = text_at(row, "numEvents")
-        ratio = _ratio(text_at(row, "numAffected"), text_at(row, "numAtRisk"))
-        values[text_at(row, "groupId")] = f"{ratio} [{count}]" if count else ratio
+    def cell(row: Row) -> str:
+        return joined(" ", _ratio(row, "numAffected", "numAtRisk"), framed("[{}]", text_at(row, "numEvents")))
+
     name, *more = (line(event.get(field)) for field in ("term", "organSystem", "notes"))
-    return [f"{name} ({'; '.join(filter(None, more))})" if any(more) else name, *groups.cells(values)]
+    return [f"{name}{framed(' ({})', joined('; ', *more))}", *groups.cells(event.get("stats"), cell)]
 
 
-def _ratio(affected: str, at_risk: str) -> str:
-    return f"{affected} / {at_risk}" if at_risk else affected
+def _ratio(row: Row, affected: str, at_risk: str) -> str:
+    return f"{text_at(row, affected)}{framed(' / {}', text_at(row, at_risk))}"
 
 
 def outcome_rows(outcomes: object) -> Sequence[str]:
     """The planned outcomes, a paragraph for each."""
     rows = ([line(one.get(name)) for name in ("measure", "timeFrame", "description")] for one in rows_of(outcomes))
-    return [f"{name}{f' [{frame}]' if frame else ''}{f': {text}' if text else ''}" for name, frame, text in rows]
+    return [f"{name}{framed(' [{}]', frame)}{framed(': {}', text)}" for name, frame, text in rows]
 
 
 REMOVED = "[contact removed]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate, islice
 from typing import cast
 
 from deepcritical_mcp.dates import current_date
@@ -22,22 +23,23 @@ from deepcritical_mcp.net.json_fields import field_at, mapping_of, number_of, ro
 from deepcritical_mcp.reading import Block, Reading, Section, assembled, outline, with_text
 from deepcritical_mcp.sources.fields import field_table, fields_at, json_texts
 from deepcritical_mcp.sources.trials.outline import (
+    WORDS,
+    framed,
     in_words,
+    joined,
     labeled,
     line,
     outcome_rows,
     paragraphs,
     part,
     results_of,
-    sponsor_kind,
     without_contacts,
 )
 from deepcritical_mcp.text import clipped, counted, data_lines
 
 FIELDS, RECORD_FIELDS = data_lines(__file__, "fields.txt")
 """The fields that are read of a whole study, and those that a record of one needs; no contact persons."""
-REGISTRY = "ClinicalTrials.gov"
-ADDRESS = "https://clinicaltrials.gov/study/"
+REGISTRY, ADDRESS = "ClinicalTrials.gov", "https://clinicaltrials.gov/study/"
 UNKNOWN_COUNT = 99_999_999
 NCT_NUMBER = re.compile(r"NCT[0-9]{8}")
 Study = Mapping[str, object]
@@ -70,6 +72,13 @@ def trial_fields(study: Study) -> dict[str, object]:
     secondary = (one for one in others if not NCT_NUMBER.fullmatch(normalize_trial(one)))
     sponsor = line(field_at(study, "protocolSection", "sponsorCollaboratorsModule", "leadSponsor", "name"))
     keywords = [text for one in cast("tuple[str, ...]", fields["keywords"]) if (text := line(one))]
+    design = field_at(study, "protocolSection", "designModule")
+    codes = (
+        text_at(design, "studyType"),
+        *(code for code in texts_of(field_at(design, "phases")) if code != "NA"),
+        text_at(study, "protocolSection.statusModule.overallStatus"),
+    )
+    posted = ["Results posted"] if study.get("hasResults") is True else []
     return fields | {
         "source": "trial",
         "title": line(fields["title"]),
@@ -77,25 +86,11 @@ def trial_fields(study: Study) -> dict[str, object]:
         "nct": number,
         "authors": (AuthorName(sponsor),) if sponsor else (),
         "publisher": REGISTRY,
-        "publication_types": tuple(_status_words(study)),
+        "publication_types": (*map(in_words, filter(None, codes)), *posted),
         "keywords": tuple(dict.fromkeys(keywords)),
         "registrations": tuple(dict.fromkeys((*former_numbers(study), *secondary))),
         "accessed": current_date().isoformat(),
     }
-
-
-def _status_words(study: Study) -> Iterator[str]:
-    """Kind, phase and state of a trial: "Interventional", "Phase 2", "Completed", "Results posted"."""
-    protocol = mapping_of(study.get("protocolSection"))
-    design = mapping_of(protocol.get("designModule"))
-    codes = (
-        text_at(design, "studyType"),
-        *(code for code in texts_of(design.get("phases")) if code != "NA"),
-        text_at(protocol, "statusModule.overallStatus"),
-    )
-    yield from map(in_words, filter(None, codes))
-    if study.get("hasResults") is True:
-        yield "Results posted"
 
 
 def trial_reading(study: Study) -> Reading:
@@ -110,8 +105,7 @@ def trial_reading(study: Study) -> Reading:
 
 def _registration(protocol: Study) -> Iterator[Block]:
     description, eligibility = (mapping_of(protocol.get(f"{one}Module")) for one in ("description", "eligibility"))
-    criteria = [*paragraphs(eligibility.get("eligibilityCriteria")), *paragraphs(eligibility.get("studyPopulation"))]
-    outcomes = mapping_of(protocol.get("outcomesModule"))
+    criteria = paragraphs(eligibility.get("eligibilityCriteria"), eligibility.get("studyPopulation"))
     yield from part(1, "Brief summary", paragraphs(description.get("briefSummary")))
     yield from part(1, "Detailed description", paragraphs(description.get("detailedDescription")))
     yield from part(1, "Identification", _lines(protocol, "Identification"))
@@ -121,7 +115,8 @@ def _registration(protocol: Study) -> Iterator[Block]:
     yield from part(1, "Arms and interventions", _arms(mapping_of(protocol.get("armsInterventionsModule"))))
     yield from part(1, "Planned outcomes")
     for kind in ("Primary", "Secondary", "Other"):
-        yield from part(2, f"{kind} outcomes", outcome_rows(outcomes.get(f"{kind.lower()}Outcomes")))
+        outcomes = outcome_rows(field_at(protocol, "outcomesModule", f"{kind.lower()}Outcomes"))
+        yield from part(2, f"{kind} outcomes", outcomes)
     yield from part(1, "Eligibility", [*criteria, *_lines(protocol, "Eligibility")])
     yield from part(1, "Locations", _locations(rows_of(field_at(protocol, "contactsLocationsModule", "locations"))))
 
@@ -129,70 +124,63 @@ def _registration(protocol: Study) -> Iterator[Block]:
 def _lines(protocol: Study, section: str) -> list[str]:
     """The labeled lines of a section in `registration.txt` that have a value."""
     rows = ((label, path, how) for part, label, path, how in _ROWS if part == section)
-    found = ((label, _READERS[how](field_at(protocol, *path.split(".")))) for label, path, how in rows)
-    return [text for label, value in found for text in labeled(label, value)]
+    found = (labeled(label, _READERS[how](field_at(protocol, *path.split(".")))) for label, path, how in rows)
+    return [*filter(None, found)]
 
 
 def _dated(struct: object) -> str:
     """A date with whether it is an estimate: "2020-05 (actual)"."""
-    day, kind = text_at(struct, "date"), text_at(struct, "type")
-    return f"{day} ({in_words(kind)})" if day and kind else day
+    day = text_at(struct, "date")
+    return day and f"{day}{framed(' ({})', in_words(text_at(struct, 'type')))}"
 
 
 def _enrollment(info: object) -> str:
     """How many take part, and whether that is an estimate: "120 (actual)"; "" if it is unknown."""
-    count, kind = number_of(field_at(info, "count")), text_at(info, "type")
+    count = number_of(field_at(info, "count"))
     if count is None or count >= UNKNOWN_COUNT:
         return ""
-    return f"{int(count)} ({in_words(kind)})" if kind else f"{int(count)}"
+    return f"{int(count)}{framed(' ({})', in_words(text_at(info, 'type')))}"
 
 
-def _arms(module: Study) -> list[str]:
-    arms = [
-        ": ".join(filter(None, (_typed("Arm", one, "label"), line(one.get("description")))))
-        for one in rows_of(module.get("armGroups"))
-    ]
+def _arms(module: Study) -> Iterator[str]:
+    for one in rows_of(module.get("armGroups")):
+        yield joined(": ", f"Arm {_typed(one, 'label')}", line(one.get("description")))
     for one in rows_of(module.get("interventions")):
-        others = ", ".join(map(line, texts_of(one.get("otherNames"))))
-        name = _typed("Intervention", one, "name") + (f", also {others}" if others else "")
-        arms.append(": ".join(filter(None, (name, line(one.get("description"))))))
-    return arms
+        others = framed(", also {}", ", ".join(map(line, texts_of(one.get("otherNames")))))
+        yield joined(": ", f"Intervention {_typed(one, 'name')}{others}", line(one.get("description")))
 
 
-def _typed(label: str, row: Study, name: str) -> str:
-    kind = text_at(row, "type")
-    return f"{label} {line(row.get(name))}" + (f" ({in_words(kind).lower()})" if kind else "")
+def _typed(row: Study, name: str) -> str:
+    """The name of an arm or intervention, with its type."""
+    return f"{line(row.get(name))}{framed(' ({})', in_words(text_at(row, 'type')).lower())}"
 
 
 def _locations(rows: list[Mapping[str, object]]) -> list[str]:
     """Sites by country, without the persons who answer there."""
     by_country: dict[str, list[str]] = {}
     for row in rows:
-        site = ", ".join(filter(None, (line(row.get(name)) for name in ("facility", "city", "state"))))
+        site = joined(", ", *(line(row.get(name)) for name in ("facility", "city", "state")))
         by_country.setdefault(line(row.get("country")) or "Country unknown", []).append(site)
     found = [f"{counted(len(rows), 'site')} in {counted(len(by_country), 'country', 'countries')}"] if rows else []
-    for country, sites in by_country.items():
-        named = "; ".join(dict.fromkeys(filter(None, sites)))
-        found.append(f"{country} ({len(sites)}){f': {named}' if named else ''}")
-    return found
+    named = ((f"{one} ({len(sites)})", joined("; ", *dict.fromkeys(sites))) for one, sites in by_country.items())
+    return found + [labeled(country, sites) or country for country, sites in named]
 
 
 def _references(module: Study) -> Iterator[Section]:
     """Publications; those marked as found by NLM's matching were not named by the sponsor."""
     rows: list[str] = []
     for one in rows_of(module.get("references")):
-        pmid, kind = text_at(one, "pmid"), in_words(text_at(one, "type"))
-        marks = (f"PMID {pmid}." * bool(pmid), f"[{kind}]" * bool(kind), "[Retracted]" * is_retracted(one))
-        rows.append(" ".join(filter(None, (line(one.get("citation")), *marks))))
+        marks = (framed("PMID {}.", text_at(one, "pmid")), framed("[{}]", in_words(text_at(one, "type"))))
+        rows.append(joined(" ", line(one.get("citation")), *marks, _retracted(one)))
     for one in rows_of(module.get("seeAlsoLinks")):
-        rows.append(" ".join(filter(None, (line(one.get("label")), without_contacts(text_at(one, "url"))))))
+        rows.append(joined(" ", line(one.get("label")), without_contacts(text_at(one, "url"))))
     if rows:
         yield Section("r1", rows, "references", ("References",))
 
 
-def is_retracted(reference: Study) -> bool:
-    """Whether ClinicalTrials.gov knows of a retraction of a publication that a study lists."""
-    return bool(rows_of(reference.get("retractions")))
+def _retracted(reference: Study) -> str:
+    """A mark if ClinicalTrials.gov knows of a retraction of a publication that a study lists."""
+    return "[Retracted]" if rows_of(reference.get("retractions")) else ""
 
 
 PROVIDER = "trials"
@@ -204,33 +192,30 @@ _PAPERS: dict[str, NoticeKind] = {"RESULT": "result", "DERIVED": "derived"}
 
 
 def trial_publication(study: Study) -> Publication:
-    """A study as a publication; its text, of the kind "registration", consists of labeled lines, then the summary."""
-    fields = {"title": NO_TITLE, **trial_fields(study), "status_notices": papers_of(study)}
-    return Publication.of("registration", registration_text(study) or NO_ABSTRACT, provider=PROVIDER, **fields)
-
-
-def registration_text(study: Study) -> str:
-    """What matters most, a line each: "Status: Completed." The brief summary comes last; "" if there is nothing."""
+    """A study as a publication; its text, of the kind "registration", has what matters most, a line each ("Status:
+    Completed."), then the brief summary."""
     protocol = mapping_of(study.get("protocolSection"))
-    summary = paragraphs(field_at(protocol, "descriptionModule", "briefSummary"))
     facts = _lines({**protocol, "hasResults": study.get("hasResults")}, "Summary")
     # Full stops, because exports write a text on one line.
     ended = (fact if fact.endswith((".", "?", "!")) else f"{fact}." for fact in facts)
-    return "\n".join([*ended, *labeled("Brief summary", "\n".join(summary))])
+    summary = "\n".join(paragraphs(field_at(protocol, "descriptionModule", "briefSummary")))
+    text = joined("\n", *ended, labeled("Brief summary", summary)) or NO_ABSTRACT
+    fields = {"title": NO_TITLE, **trial_fields(study), "status_notices": _notices(study)}
+    return Publication.of("registration", text, provider=PROVIDER, **fields)
 
 
 def _state(module: object) -> str:
-    code, last = text_at(module, "overallStatus"), text_at(module, "lastKnownStatus")
-    return in_words(code) + (f" (last known: {in_words(last).lower()})" if last else "") if code else ""
+    state, last = (in_words(text_at(module, name)) for name in ("overallStatus", "lastKnownStatus"))
+    return state and f"{state}{framed(' (last known: {})', last.lower())}"
 
 
 def _design_in_short(design: object) -> str:
     names = ("allocation", "interventionModel", "observationalModel", "timePerspective")
     codes = [text_at(design, path) for path in ("studyType", *(f"designInfo.{name}" for name in names))]
-    parts = [in_words(code).lower() for code in codes if code and code != "NA"]
+    parts = [in_words(code).lower() for code in codes if code != "NA"]
     for label, name in (("masking", "maskingInfo.masking"), ("purpose", "primaryPurpose")):
-        parts += labeled(label, in_words(text_at(design, f"designInfo.{name}")).lower())
-    return "; ".join(parts).capitalize()
+        parts.append(labeled(label, in_words(text_at(design, f"designInfo.{name}")).lower()))
+    return joined("; ", *parts).capitalize()
 
 
 def _dates(status: object) -> str:
@@ -240,32 +225,27 @@ def _dates(status: object) -> str:
 
 def _typed_names(rows: object, name: str) -> str:
     """Arms or interventions, each with its type."""
-    named = [(line(one.get(name)), in_words(text_at(one, "type")).lower()) for one in rows_of(rows)]
-    return _listed([f"{text} ({kind})" if kind and text else text for text, kind in named])
+    return _listed([_typed(one, name) for one in rows_of(rows) if line(one.get(name))])
 
 
 def _outcomes(rows: object) -> str:
-    frames = [(line(one.get("measure")), line(one.get("timeFrame"))) for one in rows_of(rows)]
-    return _listed([f"{measure} [{frame}]" if frame else measure for measure, frame in frames])
+    frames = ((line(one.get("measure")), line(one.get("timeFrame"))) for one in rows_of(rows))
+    return _listed([f"{measure}{framed(' [{}]', frame)}" for measure, frame in frames])
 
 
 def _listed(texts: Sequence[str]) -> str:
     """The first ones, and how many more there are; at least one."""
-    found: list[str] = []
-    room = _MAX_LISTED
     known = list(dict.fromkeys(filter(None, texts)))
-    for text in known:
-        room -= len(text)
-        if found and room < 0:
-            break
-        found.append(clipped(text, _MAX_LISTED))
+    ends = [*accumulate(map(len, known))]
+    found = [clipped(text, _MAX_LISTED) for text, end in zip(known, ends, strict=True) if end <= _MAX_LISTED]
+    found = found or [clipped(text, _MAX_LISTED) for text in known[:1]]
     more = len(known) - len(found)
-    return "; ".join(found) + (f"; and {more} more" if more else "")
+    return joined("; ", *found, f"and {more} more" if more else "")
 
 
 def _sponsor(sponsor: object) -> str:
-    name, kind = line(field_at(sponsor, "name")), sponsor_kind(text_at(sponsor, "class"))
-    return f"{name} ({kind})" if name and kind else name
+    name, kind = line(field_at(sponsor, "name")), WORDS.get(f"class {text_at(sponsor, 'class')}", "")
+    return name and f"{name}{framed(' ({})', kind)}"
 
 
 def _one_of(value: object, no: str, yes: str) -> str:
@@ -274,8 +254,7 @@ def _one_of(value: object, no: str, yes: str) -> str:
 
 def _countries(rows: object) -> str:
     sites = Counter(line(one.get("country")) for one in rows_of(rows))
-    known = [(country, count) for country, count in sites.items() if country]
-    return ", ".join(f"{country} ({counted(count, 'site')})" for country, count in known)
+    return ", ".join(f"{country} ({counted(count, 'site')})" for country, count in sites.items() if country)
 
 
 def _papers(references: object) -> dict[NoticeKind, dict[str, Study]]:
@@ -283,15 +262,12 @@ def _papers(references: object) -> dict[NoticeKind, dict[str, Study]]:
     both is one of the sponsor's."""
     found: dict[NoticeKind, dict[str, Study]] = {"result": {}, "derived": {}}
     for one in rows_of(references):
-        kind, name = _PAPERS.get(text_at(one, "type")), _pmid(one) or line(one.get("citation"))
+        kind = _PAPERS.get(text_at(one, "type"))
+        name = normalize_pmid(text_at(one, "pmid")) or line(one.get("citation"))
         if kind and name:
             found[kind].setdefault(name, one)
     found["derived"] = {name: one for name, one in found["derived"].items() if name not in found["result"]}
     return found
-
-
-def _pmid(reference: Study) -> str:
-    return normalize_pmid(text_at(reference, "pmid"))
 
 
 def _counted_papers(references: object) -> str:
@@ -299,26 +275,22 @@ def _counted_papers(references: object) -> str:
     return ", ".join(f"{len(papers)} {how}" for how, papers in named if papers)
 
 
-def papers_of(study: Study) -> tuple[StatusNotice, ...]:
+def _notices(study: Study) -> tuple[StatusNotice, ...]:
     """The first `MAX_TRIAL_PAPERS` papers of a trial, those that the sponsor names first. What is only background is
     left to the full text."""
     papers = _papers(field_at(study, "protocolSection", "referencesModule", "references"))
-    named: list[tuple[NoticeKind, Study]] = [("result", one) for one in papers["result"].values()]
-    named.extend(("derived", one) for one in papers["derived"].values())
-    return tuple(
-        _paper(kind, one, is_cited=kind == "result" and number < _CITED)
-        for number, (kind, one) in enumerate(named[:MAX_TRIAL_PAPERS])
-    )
+    cited = [*papers["result"].values()][:_CITED]
+    notices = (_paper(kind, one, is_cited=one in cited) for kind, some in papers.items() for one in some.values())
+    return tuple(islice(notices, MAX_TRIAL_PAPERS))
 
 
 def _paper(kind: NoticeKind, reference: Study, *, is_cited: bool) -> StatusNotice:
-    pmid, citation = _pmid(reference), line(reference.get("citation"))
+    pmid, citation = normalize_pmid(text_at(reference, "pmid")), line(reference.get("citation"))
     authors, stop, rest = citation.partition(". ")
     names = authors.split(", ")
     short = f"{names[0]}, et al{stop}{rest}" if len(names) > 2 and rest else citation
     shown = clipped(short, _MAX_CITATION) if is_cited or not pmid else ""
-    mark = "[Retracted]" if is_retracted(reference) else ""
-    return StatusNotice(kind=kind, pmid=pmid, reference=" ".join(filter(None, (mark, shown))))
+    return StatusNotice(kind=kind, pmid=pmid, reference=joined(" ", _retracted(reference), shown))
 
 
 _FIELDS = field_table(__file__, "record_fields.txt")

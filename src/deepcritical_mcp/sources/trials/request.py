@@ -103,23 +103,23 @@ class TrialRequest(SearchRequest):
     def params(self, variant: str) -> dict[str, str]:
         """What is sent to search for `variant` under all filters."""
         is_repetition = variant == _described(self.condition, self.intervention)
+        # "Guinea" must not find Papua New Guinea.
+        countries = (f'AREA[LocationCountry]COVERAGE[FullMatch]"{one}"' for one in country_names(self.country)[0])
+        areas = (
+            any_of(f"AREA[Phase]{one.upper()}" for one in dict.fromkeys(self.phase)),
+            f"AREA[StudyType]{self.study_type.upper()}" if self.study_type != "any" else "",
+            f"AREA[StudyFirstPostDate]RANGE[{self.since},MAX]" if self.since else "",
+            any_of(countries),
+        )
         sent = {
             "query.term": "" if is_repetition else without_question_words(variant),
             "query.cond": clean_line(self.condition),
             "query.intr": clean_line(self.intervention),
             "filter.overallStatus": ",".join(one.upper() for one in dict.fromkeys(self.status)),
-            "filter.advanced": " AND ".join(filter(None, self._areas())),
+            "filter.advanced": " AND ".join(filter(None, areas)),
             "aggFilters": "results:with" if self.has_results else "",
         }
         return {name: value for name, value in sent.items() if value}
-
-    def _areas(self) -> Iterable[str]:
-        yield any_of(f"AREA[Phase]{one.upper()}" for one in dict.fromkeys(self.phase))
-        yield f"AREA[StudyType]{self.study_type.upper()}" if self.study_type != "any" else ""
-        yield f"AREA[StudyFirstPostDate]RANGE[{self.since},MAX]" if self.since else ""
-        # "Guinea" must not find Papua New Guinea.
-        names = country_names(self.country)[0]
-        yield any_of(f'AREA[LocationCountry]COVERAGE[FullMatch]"{one}"' for one in names)
 
     def filters(self) -> Iterable[str]:
         named = {"condition": self.condition, "intervention": self.intervention, "country": self.country}

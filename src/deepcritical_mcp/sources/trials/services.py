@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 import httpx
@@ -13,6 +13,7 @@ from deepcritical_mcp.errors import InvalidInputError, ProviderError, ProviderRe
 from deepcritical_mcp.identifiers import RecordIds, normalize_trial
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of
+from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source, SourceCheck, as_sent
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.json_api import ApiOfService, JsonService
@@ -70,51 +71,20 @@ def explain_plain_text(response: httpx.Response) -> ProviderError | None:
 class TrialsService(JsonService):
     """ClinicalTrials.gov's studies. Raises only ProviderErrors."""
 
-    name = NAME
-    title = TITLE
+    name, title = NAME, TITLE
     api = ApiOfService(
         NAME, TITLE, lambda settings: settings.of(TrialsSettings).clinicaltrials_base_url, SPACING, explain_plain_text
     )
-
-    async def search(self, params: Mapping[str, str], count: int) -> tuple[Sequence[Study], int]:
-        """The first `count` studies that `params` find, at most 1,000, the most relevant first, with the fields of
-        `LISTED`; and how many there are in all.
-
-        Raises:
-            UnreadableQueryError: a query is not valid.
-        """
-        sent = {**params, "fields": LISTED, "pageSize": str(count), "countTotal": "true", "sort": "@relevance"}
-        return await self._api.get("studies", sent, _page)
 
     async def studies(self, numbers: Sequence[str]) -> dict[str, Study]:
         """The studies with these NCT numbers, in one request, by the number asked for, which may be a former one; those
         that do not exist are missing."""
         wanted = list(dict.fromkeys(numbers))
-        if not wanted:
-            return {}
         sent = {"filter.ids": ",".join(wanted), "fields": RECORD_FIELDS, "pageSize": str(len(wanted))}
-        studies, _ = await self._api.get("studies", sent, _page)
+        studies, _ = await self._api.get("studies", sent, _page) if wanted else ((), 0)
         by_number = {old: study for study in studies for old in former_numbers(study)}
         by_number |= {nct_of(study): study for study in studies}
         return {number: by_number[number] for number in wanted if number in by_number}
-
-    async def study(self, number: str) -> Study:
-        """A whole study.
-
-        Raises:
-            UnknownTrialError: there is none with this number.
-        """
-
-        def read(response: httpx.Response) -> Study:
-            study = json_answer(NAME, TITLE, response)
-            current = nct_of(study)
-            # A former number redirects to the present one.
-            was_moved = number in former_numbers(study) or response.request.url.path.endswith(f"/{current}")
-            if not current or (current != number and not was_moved):
-                raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not the trial it was asked for.")
-            return study
-
-        return await self._api.get(f"studies/{number}", {"fields": FIELDS}, read)
 
 
 def moved(number: str, current: str) -> str:
@@ -126,7 +96,7 @@ def _page(response: httpx.Response) -> tuple[Sequence[Study], int]:
     payload = json_answer(NAME, TITLE, response)
     if not isinstance(payload.get("studies"), list):
         raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not a search result.")
-    studies = tuple(first_records(payload["studies"]))
+    studies = first_records(payload["studies"])
     if not all(map(nct_of, studies)):
         raise ProviderResponseError(NAME, f"{TITLE} sent studies without numbers.")
     return studies, max(int(number_of(payload.get("totalCount")) or 0), len(studies))
@@ -138,27 +108,32 @@ _NUMBER_IN_TEXT = re.compile(r"\bNCT[0-9]{8}\b", re.IGNORECASE)
 class Trials(TrialsService, Source):
     """ClinicalTrials.gov: one request returns the numbers of trials, one their records."""
 
-    kind = "trials"
-    cited_as = "trial"
-    tool = "trial_search"
-    request = TrialRequest
-    two_step = True
-    id_name = "NCT"
-    steps = 2
+    kind, cited_as, tool, id_name = "trials", "trial", "trial_search", "NCT"
+    request, two_step, steps = TrialRequest, True, 2
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         """One page of the trials that match `variant`; ClinicalTrials.gov keeps no pages, so each is requested together
         with those before it."""
         assert isinstance(request, TrialRequest)
-        params = request.params(variant)
+        params, count = request.params(variant), str(min(offset + limit, LARGEST_PAGE))
+        listed = {"fields": LISTED, "pageSize": count, "countTotal": "true", "sort": "@relevance"}
         try:
-            studies, total = await self.search(params, min(offset + limit, LARGEST_PAGE))
+            studies, total = await self._api.get("studies", {**params, **listed}, _page)
         except UnreadableQueryError as error:
-            raise UnreadableQueryError(NAME, _unreadable(error.message, request.special(variant))) from error
+            advice = "Write the query in plain words with AND, OR, NOT."
+            if special := request.special(variant):
+                advice = (
+                    f"Remove {special} from it, or put what belongs together in pairs of ( ) or quotation marks. [ ] "
+                    "are reserved for AREA[…] and the like: PubMed's tags ([ti], [MeSH Terms]) are not understood."
+                )
+            told = f"{error.message} It is not a query that ClinicalTrials.gov can read. {advice}"
+            raise UnreadableQueryError(NAME, told) from error
         ids = tuple(map(nct_of, studies))[offset : offset + limit]
-        remarks = (*request.remarks(variant), *_remarks(variant, studies))
-        sent = self.sent(variant, request)
-        return Answer(ids, total, remarks=remarks, translation=sent, sent=sent)
+        written = {number.upper() for number in _NUMBER_IN_TEXT.findall(variant)}
+        former = [(old, nct_of(study)) for study in studies for old in former_numbers(study) if old in written]
+        told = (*(moved(*numbers) for numbers in former), *map(attribution, studies[:1]))
+        sent = as_sent(params)
+        return Answer(ids, total, remarks=(*request.remarks(variant), *told), translation=sent, sent=sent)
 
     def sent(self, variant: str, request: SearchRequest) -> str:
         assert isinstance(request, TrialRequest)
@@ -171,8 +146,8 @@ class Trials(TrialsService, Source):
         return Fetched({id: trial_publication(study) for id, study in found.items()}, losses)
 
     def stub(self, id: str) -> Publication:
-        ids = {"source": "trial", "title": NO_TITLE, "nct": id.upper()}
-        return Publication.of("registration", NO_ABSTRACT, provider=NAME, **ids)
+        fields = {"source": "trial", "title": NO_TITLE, "nct": id.upper()}
+        return Publication.of("registration", NO_ABSTRACT, provider=NAME, **fields)
 
     def known_id(self, text: str) -> str:
         number = normalize_trial(text)
@@ -183,25 +158,6 @@ class Trials(TrialsService, Source):
     def checks(self) -> Sequence[SourceCheck]:
         sample = {"pageSize": "1", "fields": "NCTId"}
         return (SourceCheck.answering(self.title, lambda: self._api.get("studies", sample, _page)),)
-
-
-def _remarks(variant: str, studies: Sequence[Study]) -> Iterator[str]:
-    """Trials found under a former number, and what must be said wherever the data are shown."""
-    written = {number.upper() for number in _NUMBER_IN_TEXT.findall(variant)}
-    for study in studies:
-        yield from (moved(old, nct_of(study)) for old in former_numbers(study) if old in written)
-    if studies:
-        yield attribution(studies[0])
-
-
-def _unreadable(said: str, special: str) -> str:
-    advice = "Write the query in plain words with AND, OR, NOT."
-    if special:
-        advice = (
-            f"Remove {special} from it, or put what belongs together in pairs of ( ) or quotation marks. [ ] are "
-            "reserved for AREA[…] and the like: PubMed's tags ([ti], [MeSH Terms]) are not understood."
-        )
-    return f"{said} It is not a query that ClinicalTrials.gov can read. {advice}"
 
 
 class TrialRecords(TrialsService, RecordLookup):
@@ -228,14 +184,23 @@ class ClinicalTrials(TrialsService, FullTextSource):
     async def read(self, wanted: Wanted) -> Copy:
         number = normalize_trial(wanted.ids.nct)
         if not NCT_NUMBER.fullmatch(number):
-            page = f"https://www.isrctn.com/{number}" if number.startswith("ISRCTN") else ""
+            pages = (f"https://www.isrctn.com/{number}",) if number.startswith("ISRCTN") else ()
             detail = f"{TITLE} has trials by their NCT numbers only, not those of other registries."
-            return Copy("not_found", detail, elsewhere=(page,) if page else ())
+            return Copy("not_found", detail, elsewhere=pages)
+
+        def read(response: httpx.Response) -> tuple[Reading, str]:
+            study = json_answer(NAME, TITLE, response)
+            current = nct_of(study)
+            # A former number redirects to the present one.
+            was_moved = number in former_numbers(study) or response.request.url.path.endswith(f"/{current}")
+            if not current or (current != number and not was_moved):
+                raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not the trial it was asked for.")
+            return trial_reading(study), current
+
         try:
-            study = await self.study(number)
+            reading, current = await self._api.get(f"studies/{number}", {"fields": FIELDS}, read)
         except UnknownTrialError:
             return Copy("not_found", f"{TITLE} has no trial {number}.")
-        reading, current = trial_reading(study), nct_of(study)
         detail = moved(number, current)
         if not reading.content:
             return Copy("no_text", f"{TITLE} has {current} without any text. {detail}".strip(), reading)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Self
+from typing import Any, Literal, Self
 
 import anyio
 
@@ -19,13 +19,11 @@ from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
 from deepcritical_mcp.net.pacing import Slots
 from deepcritical_mcp.sources.base import Answer, Net, SearchRequest, Source, SourceCheck
 from deepcritical_mcp.sources.settings import WebSettings
-from deepcritical_mcp.sources.web.brave import BraveTool
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.sources.web.earlier_results import WebCache
+from deepcritical_mcp.sources.web.keyed import BraveTool, SerpApiTool, TavilyTool
 from deepcritical_mcp.sources.web.provider import WebTool
 from deepcritical_mcp.sources.web.request import WebOptions, WebRequest
-from deepcritical_mcp.sources.web.serpapi import SerpApiTool
-from deepcritical_mcp.sources.web.tavily import TavilyTool
 
 logger = logging.getLogger(__name__)
 
@@ -45,14 +43,8 @@ class ProviderChain(Source):
         clock: monotonic seconds, of the circuits.
     """
 
-    name = "web"
-    title = "Web search"
-    kind = "web"
-    cited_as = "web"
-    tool = "web_search"
-    request = WebRequest
-    scored = True
-    block = 0
+    name, title, kind, cited_as, tool = "web", "Web search", "web", "web", "web_search"
+    request, scored, block = WebRequest, True, 0
 
     def __init__(
         self,
@@ -63,23 +55,16 @@ class ProviderChain(Source):
         seconds: float = 45.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._providers = tuple(providers)
-        self._cache = cache
-        self._seconds = seconds
+        self._providers, self._cache, self._seconds = tuple(providers), cache, seconds
         self._slots = {provider.name: Slots(concurrency) for provider in providers}
-        self._circuits: Mapping[str, CircuitBreaker] = {
-            provider.name: CircuitBreaker(provider.name, provider.title, clock=clock) for provider in providers
-        }
+        self._circuits = {one.name: CircuitBreaker(one.name, one.title, clock=clock) for one in providers}
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         ours = settings.of(WebSettings)
-        return cls(
-            [provider.create(ours, net) for provider in PROVIDERS],
-            WebCache(settings.cache_dir, ttl=ours.cache_ttl),
-            concurrency=ours.web_concurrency,
-            seconds=settings.deadline,
-        )
+        cache = WebCache(settings.cache_dir, ttl=ours.cache_ttl)
+        providers = [provider.create(ours, net) for provider in PROVIDERS]
+        return cls(providers, cache, concurrency=ours.web_concurrency, seconds=settings.deadline)
 
     def checks(self) -> Sequence[SourceCheck]:
         return [provider.check() for provider in self._providers]
@@ -91,41 +76,42 @@ class ProviderChain(Source):
             AllProvidersFailedError: none answered and nothing suitable is cached; it contains every cause in order.
         """
         assert isinstance(request, WebRequest)
-        options = request.options
         end = anyio.current_time() + seconds_before(TO_READ_CACHE, cap=self._seconds)
-        reports: list[ProviderReport] = []
-        remarks: list[str] = []
-        causes: list[ProviderError] = []
+        reports, remarks, causes = list[ProviderReport](), list[str](), list[ProviderError]()
+
+        def report(name: str, status: Literal["ok", "failed", "skipped"], detail: str, results: int = 0) -> None:
+            reports.append(ProviderReport(name=name, status=status, detail=detail, results=results))
+
+        def reported(answer: Answer, **more: Any) -> Answer:
+            detail = f"answered by {reports[-1].name}" if answer.ids else "found nothing"
+            return replace(answer, reports=tuple(reports), remarks=tuple(remarks), detail=detail, **more)
+
         for index, provider in enumerate(self._providers):
             if provider.key_variable:
-                detail = f"no API key: set {provider.key_variable} to use {provider.title}"
-                reports.append(ProviderReport(name=provider.name, status="skipped", detail=detail))
+                report(provider.name, "skipped", f"no API key: set {provider.key_variable} to use {provider.title}")
                 continue
             following = sum(not later.key_variable for later in self._providers[index + 1 :])
             try:
-                answer = await self._ask(provider, variant, limit, options, end=end, following=following)
+                answer = await self._ask(provider, variant, limit, request, end=end, following=following)
             except ProviderError as error:
                 logger.info("%s failed (%s), falling back", error.provider, error.code)
                 causes.append(error)
-                reports.append(ProviderReport(name=provider.name, status="failed", detail=error.message))
+                report(provider.name, "failed", error.message)
                 continue
-            detail = "" if answer.ids else "found nothing"
-            reports.append(ProviderReport(name=provider.name, status="ok", detail=detail, results=len(answer.ids)))
+            report(provider.name, "ok", "" if answer.ids else "found nothing", len(answer.ids))
             remarks += answer.remarks
             if answer.ids:
-                await self._cache.put(variant, options, provider=provider.name, found=answer)
-                return replace(_reported(answer, reports, remarks), answered_by=provider.title)
-        if causes and (cached := await self._cache.find(variant, options)):
-            earlier, asked = (
-                Answer.whole(cached.records[:limit], cached.scores),
-                datetime.fromtimestamp(cached.asked, UTC),
-            )
+                await self._cache.put(variant, request, provider=provider.name, found=answer)
+                return reported(answer, answered_by=provider.title)
+        if causes and (cached := await self._cache.find(variant, request)):
+            earlier = Answer.whole(cached.records[:limit], cached.scores)
+            asked = datetime.fromtimestamp(cached.asked, UTC)
             origin = f"cached results that {cached.provider} found on {asked:%Y-%m-%d at %H:%M} UTC"
-            reports.append(ProviderReport(name=CACHE, status="ok", detail=origin, results=len(earlier.ids)))
+            report(CACHE, "ok", origin, len(earlier.ids))
             remarks.append(f"No provider could answer now; these are {origin}.")
             answered_by = f"earlier results of {cached.provider}, {asked:%Y-%m-%d}"
-            return replace(_reported(earlier, reports, remarks), from_cache=True, answered_by=answered_by)
-        if causes and all(report.status != "ok" for report in reports):
+            return reported(earlier, from_cache=True, answered_by=answered_by)
+        if causes and all(one.status != "ok" for one in reports):
             told = " ".join(cause.message for cause in causes)
             raise AllProvidersFailedError(
                 f"No web search provider could answer: {told} Nothing suitable is cached. Try again later, or "
@@ -133,7 +119,7 @@ class ProviderChain(Source):
                 causes,
                 retry_after=min((cause.retry_after for cause in causes if cause.retry_after), default=0.0),
             )
-        return _reported(Answer.whole(()), reports, remarks)
+        return reported(Answer.whole(()))
 
     async def _ask(
         self, provider: WebTool, query: str, max_results: int, options: WebOptions, *, end: float, following: int
@@ -153,8 +139,3 @@ class ProviderChain(Source):
                 raise ProviderTimeoutError(provider.name, told)
         finally:
             slots.release()
-
-
-def _reported(answer: Answer, reports: Sequence[ProviderReport], remarks: Sequence[str]) -> Answer:
-    detail = f"answered by {reports[-1].name}" if answer.ids else "found nothing"
-    return replace(answer, reports=tuple(reports), remarks=tuple(remarks), detail=detail)

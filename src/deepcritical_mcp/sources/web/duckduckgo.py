@@ -30,9 +30,7 @@ _MAX_PAGE_LENGTH = 500_000
 MAX_LINKS, MAX_ELEMENTS = 2 * MAX_ROWS, 200
 """Links of a page that may be results, with the advertisements among them; elements of one result."""
 _CHALLENGE = ("anomaly-modal", "anomaly.js", "challenge-form", "bots use duckduckgo", "error-lite@duckduckgo.com")
-_NOTHING_FOUND = re.compile(
-    r"class=[\"'][^\"'>]*\bno-results?\b|>\s*no\s+(?:more\s+)?results\b|id=[\"']?links\b", re.IGNORECASE
-)
+_NOTHING_FOUND = re.compile(r"class=[\"'][^\"'>]*\bno-results?\b|>\s*no\s+(?:more\s+)?results\b|id=[\"']?links\b", re.I)
 _DATE = re.compile(r"\b(\d{4}-\d\d-\d\d)T\d")
 
 
@@ -44,8 +42,7 @@ class DuckDuckGoTool(WebTool):
     a status; its connection pool is not used. `timeout` is in seconds, for one attempt.
     """
 
-    name = "duckduckgo"
-    title = "DuckDuckGo"
+    name, title = "duckduckgo", "DuckDuckGo"
     # DuckDuckGo refuses longer queries, and blocks clients that read many pages.
     max_characters = 480
     max_pages = {"basic": 1, "advanced": 3}  # noqa: RUF012
@@ -59,8 +56,7 @@ class DuckDuckGoTool(WebTool):
     def create(cls, settings: WebSettings, net: Net) -> Self:
         limiter = Pacing(settings.web_delay)
         client = ApiClient(net.http, provider=cls.name, title=cls.title, retry=net.retry, limiter=limiter)
-        timeout = (net.retry or RetryPolicy()).attempt_timeout
-        return cls(client, url=settings.duckduckgo_url, timeout=timeout)
+        return cls(client, url=settings.duckduckgo_url, timeout=(net.retry or RetryPolicy()).attempt_timeout)
 
     def check(self) -> SourceCheck:
         async def examine() -> Finding:
@@ -77,10 +73,9 @@ class DuckDuckGoTool(WebTool):
 
         sent = as_sent({"q": query, "kl": _WORLDWIDE, **({"df": limit} if limit else {})})
         page = replace(await self._client.run(attempt), sent=sent)
-        if options.topic == "news" and number == 0:
-            note = "DuckDuckGo has no news search: these are general results."
-            return replace(page, warnings=(note, *page.warnings))
-        return page
+        is_told = options.topic == "news" and number == 0
+        note = ("DuckDuckGo has no news search: these are general results.",) if is_told else ()
+        return replace(page, warnings=(*note, *page.warnings))
 
     def _ask(self, query: str, limit: str, number: int) -> WebPage:
         import primp
@@ -146,24 +141,20 @@ class DuckDuckGoTool(WebTool):
             tree = html.document_fromstring(text.encode("utf-8", "replace"), parser=html.HTMLParser(encoding="utf-8"))
         except (html.etree.LxmlError, ValueError):
             return
-        for link, snippet, date in _rows(tree):
-            url = urljoin("https://duckduckgo.com/", link.get("href", ""))
-            page = web_page(self.name, title=_words(link), url=url, content=snippet, date=date)
+        # Also match links in headings, in case the class name changes.
+        links = tree.xpath("//a[contains(@class, 'result__a')] | //div[contains(@class, 'body')]//h2//a")
+        for link in links[:MAX_LINKS]:
+            result = next(iter(link.xpath("ancestor::div[contains(@class, 'result__body')]")), link.getparent())
+            if result.xpath("ancestor-or-self::div[contains(@class, 'result--ad')]"):
+                continue
+            within = islice(result.iter("*"), MAX_ELEMENTS)
+            snippet = [one for one in within if "result__snippet" in one.get("class", "")][:1]
+            day, url = _DATE.search(_words(result)), urljoin("https://duckduckgo.com/", link.get("href", ""))
+            date = day[1] if day else UNKNOWN_DATE
+            page = web_page(self.name, title=_words(link), url=url, content=_words(*snippet), date=date)
             # Links that still lead to DuckDuckGo are advertisements or its own pages.
             if page and not host_of(page.url).endswith("duckduckgo.com"):
                 yield page
-
-
-def _rows(tree: Any) -> Iterator[tuple[Any, str, str]]:
-    # Also match links in headings, in case the class name changes.
-    links = tree.xpath("//a[contains(@class, 'result__a')] | //div[contains(@class, 'body')]//h2//a")
-    for link in links[:MAX_LINKS]:
-        result = next(iter(link.xpath("ancestor::div[contains(@class, 'result__body')]")), link.getparent())
-        if not result.xpath("ancestor-or-self::div[contains(@class, 'result--ad')]"):
-            within = islice(result.iter("*"), MAX_ELEMENTS)
-            snippet = [one for one in within if "result__snippet" in one.get("class", "")]
-            day = _DATE.search(_words(result))
-            yield link, _words(*snippet[:1]), day[1] if day else UNKNOWN_DATE
 
 
 def _words(*elements: Any) -> str:

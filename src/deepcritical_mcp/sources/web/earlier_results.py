@@ -38,12 +38,7 @@ class WebCache:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        ttl: float,
-        max_bytes: int = CACHE_BYTES,
-        now: Callable[[], float] = time.time,
+        self, folder: Path, *, ttl: float, max_bytes: int = CACHE_BYTES, now: Callable[[], float] = time.time
     ) -> None:
         self._cache = Cache(folder / CACHE_FILE, max_bytes=max_bytes, ttl=ttl, now=now)
         self._now = now

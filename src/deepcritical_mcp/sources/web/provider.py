@@ -5,37 +5,22 @@ from __future__ import annotations
 import datetime
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+from typing import ClassVar, Self
 
-import httpx
-from pydantic import SecretStr
-
-from deepcritical_mcp.config import variable_name
 from deepcritical_mcp.dates import current_date, readings
-from deepcritical_mcp.errors import ProviderError, ProviderResponseError
+from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.identifiers import record_ids
-from deepcritical_mcp.logs import hide_keys_in_urls
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
-from deepcritical_mcp.net.client import ApiClient, RequestParts
 from deepcritical_mcp.net.json_fields import (
     MAX_ROWS,
-    json_answer,
-    list_of,
-    mapping_of,
-    number_of,
-    text_of,
-    without_markup,
 )
-from deepcritical_mcp.net.pacing import Pacing
-from deepcritical_mcp.sources.base import Answer, Finding, Net, SourceCheck, any_of
+from deepcritical_mcp.sources.base import Answer, Net, SourceCheck, any_of
+from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.request import SearchDepth, WebOptions
 from deepcritical_mcp.text import clean_line, clean_text
 from deepcritical_mcp.urls import clean_url, host_of, is_web_address
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.sources.settings import WebSettings
 
 _SITE_SUFFIX = re.compile(r"\s[-–—|]\s(PubMed( Central)?|PMC|NIH|NCBI|Europe PMC|PMC - NIH|PMC - PubMed Central)$")
 
@@ -80,12 +65,6 @@ def publication_date(text: str, today: datetime.date) -> str:
         return UNKNOWN_DATE
     unit = re.search("(week|month)|year", text.lower())
     return found[0][: (7 if unit[1] else 4) if unit else None]
-
-
-T = TypeVar("T")
-
-MAX_ANSWER = 2 * 1024 * 1024
-"""Bytes of an answer; a page of results has a tenth of it."""
 
 
 @dataclass(frozen=True)
@@ -144,8 +123,7 @@ class WebTool(ABC):
         what the provider could not do.
         """
         fitted, warnings = self._fitted(query, options)
-        found, scores = dict[str, Publication](), dict[str, float]()
-        allowed: list[Publication] = []
+        found, scores, allowed = dict[str, Publication](), dict[str, float](), list[Publication]()
         total, sent = 0, ""
         for number in range(self.max_pages[options.search_depth]):
             try:
@@ -171,8 +149,11 @@ class WebTool(ABC):
 
     def _fitted(self, query: str, options: WebOptions) -> tuple[str, list[str]]:
         """The query within the provider's limits, with `site:` operators where there is room; what was omitted."""
-        operators = _site_operators(options) if self.site_operators else ""
-        warnings: list[str] = []
+        operators, warnings = "", list[str]()
+        if self.site_operators:
+            included = dict.fromkeys(f"site:{rule.partition('/')[0]}" for rule in options.include_domains)
+            excluded = (f"-site:{rule}" for rule in options.exclude_domains if "/" not in rule)
+            operators = " ".join([any_of(included), *excluded]).strip()
         if len(operators) > self.max_characters // 2 or len(operators.split()) > self.max_words // 2:
             operators = ""
             warnings.append(f"{self.title} accepts fewer domains; its results were filtered afterward.")
@@ -184,136 +165,3 @@ class WebTool(ABC):
         if fitted != text:
             warnings.append(f"{self.title} accepts shorter queries only; it was asked: {fitted}")
         return f"{fitted} {operators}".strip(), warnings
-
-
-class KeyedTool(WebTool):
-    """A provider with an API key: class attributes say how requests carry it, and where results have their fields.
-
-    Its settings are `<name>_api_key` and `<name>_base_url`; without a key, it is skipped.
-
-    Attributes:
-        key_header: name and format of the header that carries the API key; empty if the key goes into the URL.
-        url_field, content_field: where a result has its address and its text.
-        date_fields: where it may have its date, in order of preference.
-        probed: path and parameters of the cheapest request that needs the API key.
-
-    Its client must not follow redirects, which would leak the key. `today` is for dates such as "3 days ago".
-    """
-
-    key_header: ClassVar[tuple[str, str]] = ("", "")
-    url_field: ClassVar[str] = "url"
-    content_field: ClassVar[str]
-    date_fields: ClassVar[tuple[str, ...]]
-    probed: ClassVar[tuple[str, Mapping[str, str | int]]]
-
-    def __init__(
-        self, client: ApiClient, *, base_url: str, api_key: SecretStr, today: Callable[[], datetime.date] = current_date
-    ) -> None:
-        self._client = client
-        self._base_url = base_url
-        self._key = api_key.get_secret_value()
-        self._today = today
-        self.key_variable = "" if self._key else variable_name(f"{self.name}_api_key")
-        hide_keys_in_urls(self._key)
-
-    @classmethod
-    def create(cls, settings: WebSettings, net: Net) -> Self:
-        client = ApiClient(
-            net.http,
-            provider=cls.name,
-            title=cls.title,
-            retry=net.retry,
-            limiter=Pacing(max(settings.web_delay, cls.spacing(settings))),
-            explain=cls.explain,
-            follow_redirects=False,
-            max_bytes=MAX_ANSWER,
-        )
-        base_url, api_key = getattr(settings, f"{cls.name}_base_url"), getattr(settings, f"{cls.name}_api_key")
-        return cls(client, base_url=base_url, api_key=api_key)
-
-    @classmethod
-    def spacing(cls, settings: WebSettings) -> float:
-        """Seconds between the starts of two requests that the plan requires."""
-        return 0.0
-
-    @staticmethod
-    def explain(response: httpx.Response) -> ProviderError | None:
-        """The error behind a response body that says more than its status; None for any other response."""
-        return None
-
-    def check(self) -> SourceCheck:
-        variable = variable_name(f"{self.name}_api_key")
-
-        async def examine() -> Finding:
-            if self.key_variable:
-                return Finding(f"no API key (optional); {variable} enables it", "off")
-            path, sent = self.probed
-            await self.get(path, dict, sent)
-            return Finding("answers; the API key works")
-
-        return SourceCheck(self.title, examine, key_variable=variable)
-
-    async def get(
-        self,
-        path: str,
-        read: Callable[[Mapping[str, object]], T],
-        params: Mapping[str, str | int] | None = None,
-        *,
-        body: Mapping[str, object] | None = None,
-    ) -> T:
-        """What `read` makes of the JSON object at `path` below the base URL, to which a `body` is posted."""
-        header, form = self.key_header
-        headers = {"Accept": "application/json"} | ({header: form.format(self._key)} if header else {})
-        # The key comes last, so that logs that truncate URLs cut it off.
-        params = {**(params or {}), **({} if header else {"api_key": self._key})}
-        parts = (
-            RequestParts(headers=headers, params=params) if body is None else RequestParts(headers=headers, json=body)
-        )
-        return await self._client.request(
-            "GET" if body is None else "POST",
-            f"{self._base_url}/{path}",
-            lambda response: read(json_answer(self.name, self.title, response)),
-            **parts,
-        )
-
-    def masked(self, text: str) -> str:
-        """`text` without the API key, which the provider may repeat."""
-        return text.replace(self._key, "***") if self._key else text
-
-    def results(self, rows: object, *, total: int = 0, more: bool = False) -> WebPage:
-        """The usable results among `rows`; a row without a web address does not count. Masks the API key in case the
-        provider repeats it.
-
-        Raises:
-            ProviderResponseError: no row is usable, or `rows` is not a list.
-        """
-        given = list_of(rows)[:MAX_ROWS]
-        if rows is not None and not isinstance(rows, list):
-            raise ProviderResponseError(self.name, f"{self.title} sent results that are not a list.")
-        found = [
-            (page, number_of(row.get("score"))) for row in map(mapping_of, given) if row and (page := self._of(row))
-        ]
-        if given and not found:
-            raise ProviderResponseError(self.name, f"{self.title} sent results without addresses.")
-        scores = {page.id: min(1.0, max(0.0, score)) for page, score in found if score is not None}
-        return WebPage([page for page, _ in found], scores, total, more)
-
-    def content(self, row: Mapping[str, object]) -> str:
-        """The text of a result."""
-        return without_markup(text_of(row.get(self.content_field)))
-
-    def _of(self, row: Mapping[str, object]) -> Publication | None:
-        dates = (publication_date(text_of(row.get(field)), self._today()) for field in self.date_fields)
-        return web_page(
-            self.name,
-            title=self.masked(without_markup(text_of(row.get("title")))),
-            url=self.masked(text_of(row.get(self.url_field))),
-            content=self.masked(self.content(row)),
-            date=next((date for date in dates if date != UNKNOWN_DATE), UNKNOWN_DATE),
-        )
-
-
-def _site_operators(options: WebOptions) -> str:
-    included = dict.fromkeys(f"site:{rule.partition('/')[0]}" for rule in options.include_domains)
-    excluded = (f"-site:{rule}" for rule in options.exclude_domains if "/" not in rule)
-    return " ".join([any_of(included), *excluded]).strip()

@@ -19,14 +19,12 @@ Recency = Literal["any", "day", "week", "month", "year"]
 
 
 def _domain_rules(domains: tuple[str, ...]) -> tuple[str, ...]:
-    rules: dict[str, None] = {}
-    for domain in filter(str.strip, domains):
-        if not (rule := domain_rule(domain)):
-            raise InvalidInputError(
-                f'"{clean_line(domain)[:80]}" is not a domain. Use host names such as "nih.gov" or "who.int/news".'
-            )
-        rules[rule] = None
-    return tuple(rules)
+    rules = {domain: domain_rule(domain) for domain in domains if domain.strip()}
+    for domain, rule in rules.items():
+        if not rule:
+            told = f'"{clean_line(domain)[:80]}" is not a domain. Use host names such as "nih.gov" or "who.int/news".'
+            raise InvalidInputError(told)
+    return tuple(dict.fromkeys(rules.values()))
 
 
 Domains = Annotated[tuple[str, ...], AfterValidator(_domain_rules)]
@@ -47,9 +45,8 @@ class WebOptions(Value):
 
     def allows(self, url: str) -> bool:
         """Whether `url` is in the requested domains."""
-        if self.include_domains and not any(is_within(url, rule) for rule in self.include_domains):
-            return False
-        return not any(is_within(url, rule) for rule in self.exclude_domains)
+        is_wanted = not self.include_domains or any(is_within(url, rule) for rule in self.include_domains)
+        return is_wanted and not any(is_within(url, rule) for rule in self.exclude_domains)
 
 
 class WebRequest(SearchRequest, WebOptions):
@@ -61,11 +58,6 @@ class WebRequest(SearchRequest, WebOptions):
     MIN_SCORE: ClassVar[float] = 0.3
 
     min_score: float = MIN_SCORE
-
-    @property
-    def options(self) -> WebOptions:
-        """The options passed to each provider."""
-        return WebOptions(**{name: getattr(self, name) for name in WebOptions.model_fields})
 
     def filters(self) -> Iterable[str]:
         yield f"from the last {self.recency}" if self.recency != "any" else ""

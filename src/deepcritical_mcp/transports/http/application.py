@@ -9,34 +9,32 @@ import math
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
+from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
+from prometheus_client import generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from deepcritical_mcp._version import __version__
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import DeepCriticalError, ShuttingDownError
-from deepcritical_mcp.tools import PROFILES
+from deepcritical_mcp.context import AppContext, Services
+from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.transports.http.auth import Authentication
-from deepcritical_mcp.transports.http.call_limits import CallLimits, Turnstile
-from deepcritical_mcp.transports.http.caller_context import CallerMiddleware, current_caller
-from deepcritical_mcp.transports.http.monitoring import CallObserver, Health, Metrics, ResponseCounter
+from deepcritical_mcp.transports.http.caller_context import CallerMiddleware
+from deepcritical_mcp.transports.http.calls import CallControl
 from deepcritical_mcp.transports.http.security import HostAndOriginCheck, refusal, serves_one_user
 from deepcritical_mcp.transports.messages import MAX_VALUES, UnusableMessageError, has_too_many_values, read_message
-
-if TYPE_CHECKING:
-    from mcp.server.mcpserver import MCPServer
-
-    from deepcritical_mcp.context import AppContext
-    from deepcritical_mcp.evidence.sessions import SessionRegistry
 
 logger = logging.getLogger(__name__)
 
@@ -48,9 +46,7 @@ class BodyLimits:
     """ASGI middleware that reads the whole body first and passes it on only if it is within the limits."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app = app
-        self._max_body = settings.max_body
-        self._timeout = settings.request_timeout
+        self._app, self._max_body, self._timeout = app, settings.max_body, settings.request_timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
@@ -60,35 +56,34 @@ class BodyLimits:
         if declared.isdecimal() and int(declared) > self._max_body:
             await self._too_large()(scope, receive, send)
             return
-        body: bytes | None = b""
+        found: bytes | Response | None = None
         with anyio.move_on_after(self._timeout) as slow:
-            body = await self._read(receive)
+            found = await self._read(receive)
         if slow.cancelled_caught:
             text = f"The request body did not arrive within {self._timeout:g} seconds. Send it again."
-            await refusal(408, "slow_request", text, retry_after=1)(scope, receive, send)
-        elif body is not None:  # else the client has disconnected
-            is_long = len(body) > READ_AT_ONCE
-            found = await anyio.to_thread.run_sync(self._read_body, body) if is_long else self._read_body(body)
-            if isinstance(found, bytes):
-                messages: list[Message] = [{"type": "http.request", "body": found, "more_body": False}]
+            found = refusal(408, "slow_request", text, retry_after=1)
+        elif isinstance(found, bytes):
+            is_long = len(found) > READ_AT_ONCE
+            found = await anyio.to_thread.run_sync(self._read_body, found) if is_long else self._read_body(found)
+        if isinstance(found, Response):
+            await found(scope, receive, send)
+        elif found is not None:  # else the client has disconnected
+            messages: list[Message] = [{"type": "http.request", "body": found, "more_body": False}]
 
-                async def replay() -> Message:
-                    return messages.pop() if messages else await receive()
+            async def replay() -> Message:
+                return messages.pop() if messages else await receive()
 
-                await self._app(scope, replay, send)
-            else:
-                await found(scope, receive, send)
+            await self._app(scope, replay, send)
 
     async def _read(self, receive: Receive) -> bytes | None:
         """The body, cut off above the limit; None if the client disconnects before its end."""
-        body = bytearray()
-        while len(body) <= self._max_body:
+        body, more = bytearray(), True
+        while more and len(body) <= self._max_body:
             message = await receive()
             if message["type"] != "http.request":
                 return None
             body += message.get("body", b"")
-            if not message.get("more_body", False):
-                break
+            more = message.get("more_body", False)
         return bytes(body)
 
     def _read_body(self, body: bytes) -> bytes | Response:
@@ -109,109 +104,99 @@ class BodyLimits:
         return refusal(413, "too_large", text)
 
 
-MCP_PATH = "/mcp"
-SSE_PATH = "/sse"
-MESSAGES_PATH = "/messages/"
+MCP_PATH, SSE_PATH, MESSAGES_PATH = "/mcp", "/sse", "/messages/"
 _PATHS = (MCP_PATH, SSE_PATH, MESSAGES_PATH, "/health", "/ready", "/metrics")
 _MAX_SWEEP_INTERVAL = 60.0  # seconds
+READINESS_TIMEOUT = 3.0  # seconds for each check
 # Together with uvicorn's, less than the two seconds after which many process managers kill a process.
-CALL_GRACE_SECONDS = 1.0
-STREAM_GRACE_SECONDS = 0.2
-CLOSE_SECONDS = 1.0
+CALL_GRACE_SECONDS, STREAM_GRACE_SECONDS, CLOSE_SECONDS = 1.0, 0.2, 1.0
 _POLL_INTERVAL = 0.05  # seconds
 
 
-class CallControl:
-    """What surrounds every tool call over HTTP: the limits of its caller, orderly shutdown, the log and the metrics.
+class Turnstile:
+    """ASGI middleware that lets requests in one after the other, each when the event loop has had its turn.
 
-    Pass `admit` to the `AppContext` and `observer` to the server as middleware; the application needs the whole.
+    A crowd that comes in at once would otherwise be served in step: each turn of the loop does a part of every request,
+    and whoever asks for `/health` waits for as many such turns as the answer takes.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self.closing = False
-        self.running: set[anyio.CancelScope] = set()
-        self.limits = CallLimits(settings)
-        self.metrics = Metrics()
-        self.metrics.watch("calls_running", "Tool calls that run now.", lambda: len(self.running))
-        tools = [tool.name for tools in PROFILES.values() for tool in tools]
-        self.observer = CallObserver(self.metrics, tools, log_queries=settings.log_queries)
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._one = anyio.Lock()
 
-    @asynccontextmanager
-    async def admit(self) -> AsyncGenerator[None]:
-        """Surround a tool call.
-
-        Raises:
-            LimitExceededError: the caller has too many calls running, or made too many in the last minute.
-            ShuttingDownError: the server is shutting down, or began to while the call ran.
-            DeepCriticalError: the client has closed the connection, so that nobody will read this.
-        """
-        if self.closing:
-            raise ShuttingDownError()
-        caller = current_caller()
-        with anyio.CancelScope() as scope:
-            places = [self.running, caller.calls] if caller else [self.running]
-            for place in places:
-                place.add(scope)
-            try:
-                async with self.limits.admit():
-                    yield
-            finally:
-                for place in places:
-                    place.discard(scope)
-        if scope.cancelled_caught and self.closing:
-            raise ShuttingDownError()
-        if scope.cancelled_caught:
-            error = DeepCriticalError("The client has closed the connection.")
-            error.code = "cancelled"
-            raise error
-
-    async def drain(self, *, hurry: Callable[[], bool]) -> None:
-        """Refuse new calls, wait for running ones (not if `hurry()`), then cancel the rest."""
-        self.closing = True
-        await _wait_while(lambda: bool(self.running) and not hurry(), CALL_GRACE_SECONDS)
-        for scope in list(self.running):
-            scope.cancel()
-        await _wait_while(lambda: bool(self.running), STREAM_GRACE_SECONDS)
-        await anyio.sleep(_POLL_INTERVAL)  # lets the results reach their streams
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._one:
+            await anyio.lowlevel.checkpoint()
+        await self._app(scope, receive, send)
 
 
 class HttpApplication:
     """Both transports in one ASGI application, `asgi`, behind everything that guards them; it closes `app`.
 
     Args:
-        calls: the value whose `admit` and `observer` `app` and `server` were given.
-        address: scheme, host and port on which the server listens.
+        calls: the value whose `admit` and `observe` `app` and `server` were given.
+        url: scheme, host and port on which the server listens.
         insecure: whether other machines are accepted without authentication.
     """
 
     def __init__(
-        self,
-        server: MCPServer[AppContext],
-        app: AppContext,
-        calls: CallControl,
-        address: str,
-        *,
-        insecure: bool = False,
+        self, server: MCPServer[AppContext], app: AppContext, calls: CallControl, url: str, *, insecure: bool = False
     ) -> None:
         settings = app.settings
-        self._server = server
-        self._app = app
-        self._calls = calls
-        self._auth = Authentication(settings, settings.public_url or address)
-        self._registry: SessionRegistry | None = None
-        calls.metrics.watch("sessions", "Open sessions.", lambda: self._registry.open_sessions if self._registry else 0)
-        self._health = Health(app, calls.metrics, closing=lambda: calls.closing)
+        self._server, self._app, self._calls = server, app, calls
+        self._auth = Authentication(settings, settings.public_url or url)
+        self._kept: Services | None = None
+        calls.watch("sessions", "Open sessions.", lambda: self._kept.sessions.open_sessions if self._kept else 0)
         self._streams = OpenStreams(BodyLimits(self._transports(settings), settings))
-        of_one_user = serves_one_user(settings, urlsplit(address).hostname or "", insecure=insecure)
-        callers = CallerMiddleware(calls.limits.bounding(self._streams), of_one_user=of_one_user)
-        guarded = Turnstile(self._auth.require(callers))
-        checked = HostAndOriginCheck(_cors(self._routes(guarded), settings), settings)
-        self.asgi = ResponseCounter(checked, calls.metrics, _PATHS)
+        of_one_user = serves_one_user(settings, urlsplit(url).hostname or "", insecure=insecure)
+        callers = CallerMiddleware(calls.bounding(self._streams), of_one_user=of_one_user)
+        routes = self._routes(Turnstile(self._auth.require(callers)))
+        if settings.cors_origins:
+            origins, methods = settings.cors_origins, ["GET", "POST", "DELETE"]
+            seen = ["Mcp-Session-Id", "WWW-Authenticate", "Retry-After", "X-Request-Id"]
+            routes = CORSMiddleware(
+                routes, allow_origins=origins, allow_methods=methods, allow_headers=["*"], expose_headers=seen
+            )
+        self.asgi = calls.counting(HostAndOriginCheck(routes, settings), _PATHS)
 
     async def drain(self, *, hurry: Callable[[], bool]) -> None:
-        """Wait for running calls (unless `hurry()`), fail those still running, then end the open streams."""
-        await self._calls.drain(hurry=hurry)
+        """Refuse new calls, wait for running ones (unless `hurry()`), cancel the rest, then end the open streams."""
+        running = self._calls.running
+        self._calls.closing = True
+        await _wait_while(lambda: bool(running) and not hurry(), CALL_GRACE_SECONDS)
+        for scope in list(running):
+            scope.cancel()
+        await _wait_while(lambda: bool(running), STREAM_GRACE_SECONDS)
+        await anyio.sleep(_POLL_INTERVAL)  # lets the results reach their streams
         await self._streams.end()
+
+    async def _health(self, _: Request) -> Response:
+        """200 as long as the process responds."""
+        return JSONResponse({"status": "ok", "version": __version__})
+
+    async def _ready(self, _: Request) -> Response:
+        """200 if the model is loaded and the store can be reached; else 503 with the reason."""
+        if self._calls.closing:
+            return JSONResponse({"status": "closing"}, status_code=503, headers={"retry-after": "10"})
+        checks = {name: await self._check(name) for name in ("model", "store")}
+        if {*checks.values()} == {"ok"}:
+            return JSONResponse({"status": "ok", **checks})
+        return JSONResponse({"status": "not ready", **checks}, status_code=503, headers={"retry-after": "5"})
+
+    async def _check(self, name: str) -> str:
+        try:
+            with anyio.fail_after(READINESS_TIMEOUT):
+                services = await self._app.services()
+                await (services.embedder.embed_query("ready?") if name == "model" else services.sessions.check())
+        except TimeoutError:
+            return "loading" if name == "model" else "no answer"
+        except DeepCriticalError as error:
+            return error.code
+        return "ok"
+
+    async def _metrics(self, _: Request) -> Response:
+        """The metrics in Prometheus' text format."""
+        return Response(generate_latest(self._calls.registry), media_type=CONTENT_TYPE_LATEST)
 
     def _transports(self, settings: Settings) -> ASGIApp:
         # The SDK's own check of Host and Origin is the same for all interfaces; ours guards the whole application.
@@ -229,7 +214,7 @@ class HttpApplication:
         for route in sse.routes:
             if isinstance(route, Route) and route.methods:
                 route.methods.discard("HEAD")  # the SDK opens a connection for it and never closes it
-        return Router([Route("/metrics", self._health.metrics), *streamable.routes, *sse.routes])
+        return Router([Route("/metrics", self._metrics), *streamable.routes, *sse.routes])
 
     def _routes(self, guarded: ASGIApp) -> ASGIApp:
         @asynccontextmanager
@@ -243,16 +228,9 @@ class HttpApplication:
                 await self._auth.aclose()
                 await self._app.aclose()
 
+        own = [Route("/health", self._health), Route("/ready", self._ready), *self._auth.routes()]
         behind_auth = (MCP_PATH, SSE_PATH, MESSAGES_PATH + "{rest:path}", "/metrics")
-        return Starlette(
-            routes=[
-                Route("/health", self._health.health),
-                Route("/ready", self._health.ready),
-                *self._auth.routes(),
-                *(Route(path, guarded) for path in behind_auth),
-            ],
-            lifespan=lifespan,
-        )
+        return Starlette(routes=[*own, *(Route(path, guarded) for path in behind_auth)], lifespan=lifespan)
 
     async def _sweep(self) -> None:
         """Drop idle sessions, also while no requests come in, and release memory."""
@@ -260,24 +238,12 @@ class HttpApplication:
             await anyio.sleep(min(_MAX_SWEEP_INTERVAL, (self._app.settings.session_ttl or math.inf) / 4))
             try:
                 await anyio.to_thread.run_sync(_release_memory, not self._calls.running)
-                self._registry = (await self._app.services()).sessions
-                await self._registry.sweep()
+                self._kept = await self._app.services()
+                await self._kept.sessions.sweep()
             except DeepCriticalError as error:
                 logger.warning("could not drop idle sessions: %s", error.message)
             except Exception:  # a bug here must not stop the server
                 logger.exception("could not drop idle sessions")
-
-
-def _cors(routes: ASGIApp, settings: Settings) -> ASGIApp:
-    if not settings.cors_origins:
-        return routes
-    return CORSMiddleware(
-        routes,
-        allow_origins=settings.cors_origins,
-        allow_methods=["GET", "POST", "DELETE"],
-        allow_headers=["*"],
-        expose_headers=["Mcp-Session-Id", "WWW-Authenticate", "Retry-After", "X-Request-Id"],
-    )
 
 
 def _release_memory(is_idle: bool) -> None:
@@ -296,9 +262,7 @@ class OpenStreams:
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._closing = False
-        self._ended = anyio.Event()
+        self._app, self._closing, self._ended = app, False, anyio.Event()
         self._open: dict[anyio.CancelScope, str] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -17,7 +17,7 @@ import httpx
 import jwt
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
-from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
 from pydantic import AnyHttpUrl
 from starlette.authentication import AuthCredentials, AuthenticationError
@@ -30,9 +30,9 @@ from starlette.types import ASGIApp
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
-from deepcritical_mcp.net.json_fields import json_answer
-from deepcritical_mcp.transports.http.call_limits import RateLimit
+from deepcritical_mcp.net.json_fields import json_answer, list_of
 from deepcritical_mcp.transports.http.caller_context import client_address
+from deepcritical_mcp.transports.http.calls import RateLimit
 from deepcritical_mcp.transports.http.security import refusal
 
 T = TypeVar("T")
@@ -72,12 +72,9 @@ class OAuthVerifier:
         transport: httpx.AsyncBaseTransport | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._issuer = settings.oauth_issuer
-        self._jwks_url = settings.oauth_jwks_url
-        root = public_url.rstrip("/")
-        self._audiences = (
-            [settings.oauth_audience] if settings.oauth_audience else [root + end for end in ("", "/", "/mcp", "/sse")]
-        )
+        self._issuer, self._jwks_url = settings.oauth_issuer, settings.oauth_jwks_url
+        ours = [public_url.rstrip("/") + end for end in ("", "/", "/mcp", "/sse")]
+        self._audiences = [settings.oauth_audience] if settings.oauth_audience else ours
         self._http = httpx.AsyncClient(transport=transport)
         once = RetryPolicy(attempts=1, attempt_timeout=FETCH_TIMEOUT, max_response_bytes=MAX_ANSWER_BYTES)
         self._api = ApiClient(self._http, provider=_ISSUER[0], title=_ISSUER[1], retry=once)
@@ -111,14 +108,11 @@ class OAuthVerifier:
         if not subject.strip() or subject != subject.encode(errors="ignore").decode():  # JSON may have half a character
             return None
         scope = claims.get("scope") or claims.get("scp")
-        scopes = scope.split() if isinstance(scope, str) else scope
+        scopes = [*map(str, scope.split() if isinstance(scope, str) else list_of(scope))]
+        client, issued = str(claims.get("client_id") or claims.get("azp") or "oauth"), {"iss": str(claims["iss"])}
+        expires = int(claims["exp"])
         return AccessToken(
-            token=token,
-            client_id=str(claims.get("client_id") or claims.get("azp") or "oauth"),
-            scopes=[str(one) for one in cast("list[object]", scopes)] if isinstance(scopes, list) else [],
-            expires_at=int(claims["exp"]),
-            subject=subject,
-            claims={"iss": str(claims["iss"])},
+            token=token, client_id=client, scopes=scopes, expires_at=expires, subject=subject, claims=issued
         )
 
     async def aclose(self) -> None:
@@ -132,9 +126,7 @@ class OAuthVerifier:
         async with self._fetching:
             if self._age() > (MIN_FETCH_INTERVAL if key_id not in self._keys else KEYS_MAX_AGE):
                 await self._fetch()
-        if not key_id and len(self._keys) == 1:
-            return next(iter(self._keys.values()))
-        return self._keys.get(key_id)
+        return self._keys.get(key_id) if key_id or len(self._keys) != 1 else next(iter(self._keys.values()))
 
     def _age(self) -> float:
         return self._clock() - self._fetched
@@ -192,16 +184,29 @@ class TooManyWrongTokensError(AuthenticationError):
         self.retry_after = retry_after
 
 
-class ThrottledBearerBackend(BearerAuthBackend):
-    """The SDK's bearer authentication, with a limit on wrong tokens per address.
+class Authentication(BearerAuthBackend):
+    """Everything that authentication adds to the application; nothing if no setting asks for it. It is the SDK's bearer
+    authentication, with a limit on wrong tokens per address.
 
     Many people may share an address: beyond the limit their good tokens are still accepted, unless they are so short
     that the answer would confirm a guess.
     """
 
-    def __init__(self, verifier: TokenVerifier, throttle: RateLimit) -> None:
-        super().__init__(verifier)
-        self._throttle = throttle
+    def __init__(self, settings: Settings, public_url: str) -> None:
+        super().__init__(self)
+        self._throttle = RateLimit(MAX_WRONG_TOKENS_PER_MINUTE)
+        self._oauth = OAuthVerifier(settings, public_url) if settings.oauth_issuer else None
+        self._settings = settings
+        self._pairs = [(name, _digest(token)) for name, token in settings.token_pairs]
+        self._resource = AnyHttpUrl(public_url)
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """The caller whose token this is, None if unknown: one of the settings', or else the authorization server's.
+        Compares with every token of the settings in constant time."""
+        digest = _digest(token)
+        if names := [name for name, known in self._pairs if hmac.compare_digest(known, digest)]:
+            return AccessToken(token=token, client_id=names[0], scopes=list(self._settings.oauth_scopes))
+        return await self._oauth.verify_token(token) if self._oauth else None
 
     async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, AuthenticatedUser] | None:
         """The user whose token this is; None if the token is missing or wrong.
@@ -221,44 +226,20 @@ class ThrottledBearerBackend(BearerAuthBackend):
             logger.warning("wrong token from %s", address)
         return known
 
-
-class Authentication:
-    """Everything that authentication adds to the application; nothing if no setting asks for it."""
-
-    def __init__(self, settings: Settings, public_url: str) -> None:
-        self._oauth = OAuthVerifier(settings, public_url) if settings.oauth_issuer else None
-        self._settings = settings
-        self._pairs = [(name, _digest(token)) for name, token in settings.token_pairs]
-        self._resource = AnyHttpUrl(public_url)
-
-    async def verify_token(self, token: str) -> AccessToken | None:
-        """The caller whose token this is, None if unknown: one of the settings', or else the authorization server's.
-        Compares with every token of the settings in constant time."""
-        digest = _digest(token)
-        names = [name for name, known in self._pairs if hmac.compare_digest(known, digest)]
-        if names:
-            return AccessToken(token=token, client_id=names[0], scopes=list(self._settings.oauth_scopes))
-        return await self._oauth.verify_token(token) if self._oauth else None
-
     def require(self, app: ASGIApp) -> ASGIApp:
         """`app` for authenticated callers only: others get 401 (with OAuth, also where to log in) or 429."""
         if not self._settings.is_authenticated:
             return app
         metadata = build_resource_metadata_url(self._resource) if self._oauth else None
         required = RequireAuthMiddleware(AuthContextMiddleware(app), list(self._settings.oauth_scopes), metadata)
-        backend = ThrottledBearerBackend(self, RateLimit(MAX_WRONG_TOKENS_PER_MINUTE))
-        return AuthenticationMiddleware(required, backend, on_error=_refuse)
+        return AuthenticationMiddleware(required, self, on_error=_refuse)
 
     def routes(self) -> list[Route]:
         """The protected resource metadata (RFC 9728) that leads OAuth clients to the authorization server."""
         if not self._oauth:
             return []
-        return create_protected_resource_routes(
-            self._resource,
-            [AnyHttpUrl(self._settings.oauth_issuer)],
-            list(self._settings.oauth_scopes) or None,
-            resource_name="deepcritical-mcp",
-        )
+        issuers, scopes = [AnyHttpUrl(self._settings.oauth_issuer)], list(self._settings.oauth_scopes) or None
+        return create_protected_resource_routes(self._resource, issuers, scopes, resource_name="deepcritical-mcp")
 
     async def aclose(self) -> None:
         """Close the connection to the authorization server."""

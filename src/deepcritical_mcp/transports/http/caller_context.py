@@ -44,12 +44,6 @@ class Caller:
         return self.name or f"address:{self.address}"
 
     @property
-    def turn(self) -> str:
-        """The key by which calls take turns: programs on this machine have nothing but their connections to tell them
-        apart. Elsewhere, opening more of them must not gain more turns."""
-        return f"{self.key} {self.connection}" if self.is_local else self.key
-
-    @property
     def is_local(self) -> bool:
         """Whether this is an unauthenticated program on this machine."""
         return not self.name and is_loopback(self.address)
@@ -77,14 +71,9 @@ class CallerMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         user, headers = scope.get("user"), Headers(scope=scope)
         given = headers.get("x-request-id", "")
-        caller = Caller(
-            name=caller_of(user.access_token) if isinstance(user, AuthenticatedUser) else "",
-            address=client_address(scope),
-            request_id=given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex,
-            path=scope["path"],
-            connection=headers.get("mcp-session-id", ""),
-        )
-
+        name = caller_of(user.access_token) if isinstance(user, AuthenticatedUser) else ""
+        request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        caller = Caller(name, client_address(scope), request_id, scope["path"], headers.get("mcp-session-id", ""))
         is_users = self._of_one_user and caller.is_local and not is_forwarded(headers)
         scope.setdefault("state", {})[ONE_USER] = is_users
         complete = False

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -45,26 +46,24 @@ class HostAndOriginCheck:
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app = app
-        public = urlsplit(settings.public_url)
+        self._app, public = app, urlsplit(settings.public_url)
         self._hosts = [host.lower() for host in (*settings.allowed_hosts, public.hostname or "") if host]
         own = f"{public.scheme}://{public.netloc}" if public.netloc else ""
         self._origins = {origin.rstrip("/").lower() for origin in (*settings.cors_origins, own) if origin}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        respond = self._app if scope["type"] == "lifespan" else self._refusal(scope) or self._app
+        respond = self._app
+        if scope["type"] != "lifespan":
+            headers = Headers(scope=scope)
+            hosts = headers.getlist("host")
+            origins = (origin for origin in headers.getlist("origin") if origin.lower() not in self._origins)
+            if len(hosts) != 1 or not self._is_allowed_host(hosts[0], scope):
+                told = "Unknown Host. If it is a name of this server, add it to DEEPCRITICAL_ALLOWED_HOSTS."
+                respond = refusal(421, "unknown_host", told)
+            elif "*" not in self._origins and not all(map(_is_loopback_origin, origins)):
+                told = "Requests from this Origin are not allowed. To allow them, add it to DEEPCRITICAL_CORS_ORIGINS."
+                respond = refusal(403, "foreign_origin", told)
         await respond(scope, receive, send)
-
-    def _refusal(self, scope: Scope) -> JSONResponse | None:
-        headers = Headers(scope=scope)
-        hosts = headers.getlist("host")
-        if len(hosts) != 1 or not self._is_allowed_host(hosts[0], scope):
-            reason = "Unknown Host. If it is a name of this server, add it to DEEPCRITICAL_ALLOWED_HOSTS."
-            return refusal(421, "unknown_host", reason)
-        if not all(map(self._is_allowed_origin, headers.getlist("origin"))):
-            reason = "Requests from this Origin are not allowed. To allow them, add it to DEEPCRITICAL_CORS_ORIGINS."
-            return refusal(403, "foreign_origin", reason)
-        return None
 
     def _is_allowed_host(self, value: str, scope: Scope) -> bool:
         match = _HOST.fullmatch(value)
@@ -73,16 +72,8 @@ class HostAndOriginCheck:
         name = match["name"].strip("[]").lower()
         if name in _LOOPBACK_NAMES or name == str((scope.get("server") or ("",))[0]).lower():
             return True  # no foreign page can be served under these names
-        return any(
-            allowed in ("*", name, value.lower()) or (allowed.startswith("*.") and name.endswith(allowed[1:]))
-            for allowed in self._hosts
-        )
-
-    def _is_allowed_origin(self, value: str) -> bool:
-        if "*" in self._origins or value.lower() in self._origins:
-            return True
-        scheme, _, host = value.partition("://")
-        return scheme in ("http", "https") and _is_loopback_name(host)
+        is_named = not {"*", name, value.lower()}.isdisjoint(self._hosts)
+        return is_named or any(one.startswith("*.") and name.endswith(one[1:]) for one in self._hosts)
 
 
 def refusal(status: int, code: str, message: str, *, retry_after: float = 0) -> JSONResponse:
@@ -95,21 +86,24 @@ def refusal(status: int, code: str, message: str, *, retry_after: float = 0) -> 
 
 def is_loopback(address: str) -> bool:
     """Whether an IP address is a loopback address."""
-    try:
+    with suppress(ValueError):
         return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
+    return False
 
 
 def listens_on_loopback_only(host: str) -> bool:
     """Whether `host` resolves to loopback addresses only; False if it cannot be resolved."""
-    try:
+    with suppress(OSError):
         found = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)
-    except OSError:
-        return False
-    return all(is_loopback(str(address[0])) for *_, address in found)
+        return all(is_loopback(str(address[0])) for *_, address in found)
+    return False
 
 
 def _is_loopback_name(host: str) -> bool:
     match = _HOST.fullmatch(host)
     return bool(match) and match["name"].strip("[]").lower() in _LOOPBACK_NAMES
+
+
+def _is_loopback_origin(origin: str) -> bool:
+    scheme, _, host = origin.partition("://")
+    return scheme in ("http", "https") and _is_loopback_name(host)

@@ -8,28 +8,26 @@ import logging
 import socket
 import sys
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import anyio
 import uvicorn
 from sse_starlette.sse import AppStatus
 from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.server import ServerState
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.transports import exit_now, exit_within
-from deepcritical_mcp.transports.http.application import MCP_PATH, SSE_PATH, CallControl, HttpApplication
+from deepcritical_mcp.transports.http.application import MCP_PATH, SSE_PATH, HttpApplication
 from deepcritical_mcp.transports.http.auth import weak_tokens
+from deepcritical_mcp.transports.http.calls import CallControl
 from deepcritical_mcp.transports.http.security import listens_on_loopback_only
 
 if sys.platform != "win32":
     import resource
+from mcp.server.mcpserver import MCPServer
 
-if TYPE_CHECKING:
-    from mcp.server.mcpserver import MCPServer
-
-    from deepcritical_mcp.context import AppContext
+from deepcritical_mcp.context import AppContext
 
 logger = logging.getLogger(__name__)
 
@@ -59,12 +57,9 @@ class HttpServer(uvicorn.Server):
 
     def __init__(self, application: HttpApplication, settings: Settings) -> None:
         AppStatus.disable_automatic_graceful_drain()  # it would end the streams before the running calls
-        proxies = list(settings.trusted_proxies)
-        limits = {
-            "max_connections": settings.max_connections,
-            "max_per_address": settings.max_connections if proxies else -(-settings.max_connections // 2),
-            "request_timeout": settings.request_timeout,
-        }
+        proxies, most = list(settings.trusted_proxies), settings.max_connections
+        limits: dict[str, float] = {"max_connections": most, "max_per_address": most if proxies else -(-most // 2)}
+        limits["request_timeout"] = settings.request_timeout
         super().__init__(
             uvicorn.Config(
                 application.asgi,
@@ -79,17 +74,14 @@ class HttpServer(uvicorn.Server):
                 timeout_graceful_shutdown=SHUTDOWN_SECONDS,
             )
         )
-        self._hurry = False
-        self._application = application
-        self._max_connections = settings.max_connections
+        self._hurry, self._application, self._max_connections = False, application, most
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start; if uvicorn's internals have changed, with its own limit of connections instead of ours."""
         protocol = H11Protocol(self.config, self.server_state, {})
         if missing := [name for name in USED_OF_UVICORN if not hasattr(protocol, name)]:
-            logger.warning(
-                "only the number of connections is limited: uvicorn %s lacks %s", uvicorn.__version__, missing
-            )
+            told = "only the number of connections is limited: uvicorn %s lacks %s"
+            logger.warning(told, uvicorn.__version__, missing)
             self.config.http_protocol_class = H11Protocol
             self.config.limit_concurrency = self._max_connections
         await super().startup(sockets)
@@ -120,14 +112,8 @@ class BoundedProtocol(H11Protocol):
     max_per_address = 500
     request_timeout = 20.0
 
-    def __init__(
-        self,
-        config: uvicorn.Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        super().__init__(config, server_state, app_state, _loop)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self._timers: dict[Literal["head", "write"], asyncio.TimerHandle] = {}
 
     @property
@@ -148,13 +134,13 @@ class BoundedProtocol(H11Protocol):
         of_address = [one for one in others if one.client and one.client[0] == address]
         crowd = of_address if len(of_address) >= self.max_per_address else others
         if crowd is of_address or len(others) >= self.max_connections:
-            waiting = [one for one in crowd if one.waits_until]
-            if not waiting:
+            longest = min((one for one in crowd if one.waits_until), key=lambda one: one.waits_until, default=None)
+            if longest is None:
                 transport.write(_REFUSAL)
                 transport.close()
                 self.transport = transport
                 return
-            min(waiting, key=lambda one: one.waits_until).end()
+            longest.end()
         super().connection_made(transport)
         transport.set_write_buffer_limits(0)  # so that `pause_writing` is called whenever anything is unsent
         self._expect_head(self.request_timeout)
@@ -230,7 +216,7 @@ def run_http(
     """Serve both transports until SIGTERM or SIGINT, then end the process.
 
     Args:
-        calls: the value whose `admit` and `observer` `app` and `server` were given.
+        calls: the value whose `admit` and `observe` `app` and `server` were given.
         transport: the one whose address is printed.
         insecure: accept other machines without authentication.
 
@@ -247,8 +233,7 @@ def run_http(
         logger.warning("the token of %s is short enough to be guessed; use 32 random characters", caller)
     path = SSE_PATH if transport == "sse" else MCP_PATH
     print(f"deepcritical-mcp listens on {url}{path}", file=sys.stderr, flush=True)  # noqa: T201
-    _raise_open_files_limit()
-    _share_malloc_arenas()
+    _prepare_process()
     for quiet in _SESSION_ID_LOGGERS:
         logging.getLogger(quiet).setLevel(max(logging.WARNING, logging.getLogger().level))
     http = HttpServer(application, settings)
@@ -267,9 +252,8 @@ def listen(host: str, port: int) -> socket.socket:
         listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ConfigurationError(
-            f"cannot listen on {host} port {port} ({reason}). Choose another with --port or --host."
-        ) from error
+        told = f"cannot listen on {host} port {port} ({reason}). Choose another with --port or --host."
+        raise ConfigurationError(told) from error
     # Inherited by each connection. The event loop sets it only on sockets that it creates; without it, a response in
     # two parts waits 40 ms for the other end's acknowledgement.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -292,18 +276,14 @@ def _check_exposure(settings: Settings, host: str, *, insecure: bool) -> None:
         )
 
 
-def _raise_open_files_limit() -> None:
-    """Connections and sessions need many open files: raise the soft limit as far as the hard one allows."""
-    if sys.platform == "win32":
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_OPEN_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def _share_malloc_arenas() -> None:
-    """Let all threads share two of glibc's arenas. By default most have their own, and free memory that is scattered
-    over them never returns to the system: three crowds of 200 clients left 90 MB behind, now 20."""
+def _prepare_process() -> None:
+    """Connections and sessions need many open files: raise the soft limit as far as the hard one allows. And let all
+    threads share two of glibc's arenas: by default most have their own, and free memory that is scattered over them
+    never returns to the system. Three crowds of 200 clients left 90 MB behind, now 20."""
+    if sys.platform != "win32":
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = _MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_OPEN_FILES)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
         mallopt(-8, 2)  # M_ARENA_MAX
