@@ -10,8 +10,9 @@ from pydantic import SecretStr
 from deepcritical_mcp.errors import AuthenticationError, BlockedError, ProviderError
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
-from deepcritical_mcp.sources.web.keyed import BraveTool, SerpApiTool, TavilyTool
+from deepcritical_mcp.sources.web.keyed import BraveTool, SerpApiTool
 from deepcritical_mcp.sources.web.provider import WebTool
+from deepcritical_mcp.sources.web.tavily import TavilyTool
 from tests.net.stand_in import Answer
 from tests.sources import wire
 from tests.sources.contract import PATIENT

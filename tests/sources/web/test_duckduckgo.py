@@ -20,9 +20,10 @@ from deepcritical_mcp.net.json_fields import MAX_ROWS, json_answer
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
-from deepcritical_mcp.sources.web.keyed import BraveTool, SerpApiTool, TavilyTool
+from deepcritical_mcp.sources.web.keyed import BraveTool, SerpApiTool
 from deepcritical_mcp.sources.web.provider import WebTool, publication_date, web_page
 from deepcritical_mcp.sources.web.request import WebOptions
+from deepcritical_mcp.sources.web.tavily import TavilyTool
 from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
 from tests.sources.contestants import make_duckduckgo

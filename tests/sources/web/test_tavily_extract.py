@@ -9,8 +9,7 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.guard import Guard
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy
 from deepcritical_mcp.sources.full_text import Copy, Wanted
-from deepcritical_mcp.sources.web.keyed import TavilyTool
-from deepcritical_mcp.sources.web.tavily import TavilyExtract
+from deepcritical_mcp.sources.web.tavily import TavilyExtract, TavilyTool
 from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.sources import wire
 from tests.sources.contestants import KEY, make_tavily

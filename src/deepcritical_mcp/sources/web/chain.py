@@ -21,9 +21,10 @@ from deepcritical_mcp.sources.base import Answer, Net, SearchRequest, Source, So
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.sources.web.earlier_results import WebCache
-from deepcritical_mcp.sources.web.keyed import BraveTool, SerpApiTool, TavilyTool
+from deepcritical_mcp.sources.web.keyed import BraveTool, SerpApiTool
 from deepcritical_mcp.sources.web.provider import WebTool
 from deepcritical_mcp.sources.web.request import WebOptions, WebRequest
+from deepcritical_mcp.sources.web.tavily import TavilyTool
 
 logger = logging.getLogger(__name__)
 

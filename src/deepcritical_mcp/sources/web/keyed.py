@@ -1,11 +1,11 @@
-"""Providers with an API key: what they share, Tavily, Brave Search (web pages and news), SerpAPI (Google's results)."""
+"""Providers with an API key: what they share, Brave Search (web pages and news), SerpAPI (Google's results)."""
 
 from __future__ import annotations
 
 import datetime
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import ClassVar, Self, TypeVar
 
@@ -40,7 +40,7 @@ from deepcritical_mcp.net.json_fields import (
 from deepcritical_mcp.net.pacing import Pacing
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck, as_sent
 from deepcritical_mcp.sources.settings import WebSettings
-from deepcritical_mcp.sources.web.provider import WebPage, WebTool, publication_date, web_page, without_markdown
+from deepcritical_mcp.sources.web.provider import WebPage, WebTool, publication_date, web_page
 from deepcritical_mcp.sources.web.request import WebOptions
 
 T = TypeVar("T")
@@ -162,52 +162,6 @@ class KeyedTool(WebTool):
         title, url = without_markup(text_of(row.get("title"))), text_of(row.get(self.url_field))
         title, url, content = map(self.masked, (title, url, self.content(row)))
         return web_page(self.name, title=title, url=url, content=content, date=date)
-
-
-# Limits of Tavily's search endpoint.
-_MAX_RESULTS, _MAX_INCLUDED, _MAX_EXCLUDED = 20, 300, 150
-
-
-class TavilyTool(KeyedTool):
-    """Searches the web with Tavily; `search_depth` is passed on."""
-
-    name, title = "tavily", "Tavily"
-    max_characters, site_operators = 400, False
-    key_header = ("Authorization", "Bearer {}")
-    date_fields = ("published_date",)
-    pace = (60.0, "tavily_per_minute")
-    probed = ("usage", {})  # free; a search would cost a credit
-
-    async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
-        hosts = _hosts(options.include_domains)
-        asked: dict[str, object] = {
-            "query": query,
-            "search_depth": options.search_depth,
-            "topic": options.topic,
-            "max_results": min(wanted, _MAX_RESULTS),
-            "time_range": "" if options.recency == "any" else options.recency,
-            # Domains that do not fit are filtered afterward.
-            "include_domains": hosts if len(hosts) <= _MAX_INCLUDED else [],
-            "exclude_domains": _hosts(one for one in options.exclude_domains if "/" not in one)[:_MAX_EXCLUDED],
-        }
-        asked = {name: value for name, value in asked.items() if value}
-        page = await self.get("search", self._read, body=asked)
-        limit = (f"Tavily returns at most {_MAX_RESULTS} results.",) if wanted > _MAX_RESULTS else ()
-        return replace(page, warnings=limit, sent=as_sent(asked))
-
-    def _read(self, payload: Mapping[str, object]) -> WebPage:
-        if "results" not in payload:
-            raise ProviderResponseError(self.name, "Tavily sent an answer without results.")
-        return self.results(payload["results"])
-
-    def content(self, row: Mapping[str, object]) -> str:
-        return without_markup(without_markdown(text_of(row.get("content"))))
-
-
-def _hosts(rules: Iterable[str]) -> list[str]:
-    """The hosts of domain rules, once each, as Tavily writes them."""
-    hosts = dict.fromkeys(rule.partition("/")[0] for rule in rules)
-    return [host if "." in host else f"*.{host}" for host in hosts]
 
 
 _MAX_PER_PAGE = {"general": 20, "news": 50}

@@ -1,25 +1,126 @@
-"""Tavily's reader of pages that do not serve programs."""
+"""Tavily: searches through its own client over our connection pool, and reads pages that do not serve programs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Self
+from typing import Protocol, Self, cast
+
+import anyio.to_thread
+import httpx
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import ProviderError
+from deepcritical_mcp.errors import ProviderError, ProviderResponseError
+from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.guard import Guard, guard_of, is_refusal
 from deepcritical_mcp.net.json_fields import (
+    MAX_ROWS,
     first_records,
+    json_answer,
+    mapping_of,
+    number_of,
+    text_of,
     without_markup,
 )
 from deepcritical_mcp.reading.page_metadata import shown
-from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.base import Net, as_sent
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.settings import WebSettings
-from deepcritical_mcp.sources.web.keyed import TavilyTool
-from deepcritical_mcp.sources.web.provider import without_markdown
+from deepcritical_mcp.sources.web.keyed import KeyedTool
+from deepcritical_mcp.sources.web.provider import WebPage, without_markdown
+from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.text import clean_text
+
+# Limits of Tavily's search endpoint.
+_MAX_RESULTS, _MAX_INCLUDED, _MAX_EXCLUDED = 20, 300, 150
+
+
+class _TavilyClient(Protocol):
+    """The part of `tavily.AsyncTavilyClient` that is used here."""
+
+    async def search(self, query: str, **options: object) -> Mapping[str, object]: ...
+
+
+class _Relay(httpx.AsyncBaseTransport):
+    """Sends the requests of Tavily's client over our pool, and checks the responses before that client does.
+
+    That client would confuse 403 with a used-up quota (432, 433), lose `Retry-After`, treat `{}` as no results, and
+    add its key to the headers of the `httpx` client it gets. So it gets a separate one, with this transport.
+    """
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        headers = {name: value for name, value in request.headers.items() if name.startswith(("authorization", "x-"))}
+        body: object = json.loads(await request.aread())
+        response = await self._client.send(request.method, str(request.url), json=body, headers=headers)
+        return httpx.Response(200, content=await anyio.to_thread.run_sync(self._checked, response))
+
+    def _checked(self, response: httpx.Response) -> bytes:
+        """The rows that are read, with the texts limited: that client parses them on the event loop."""
+        payload = json_answer(self._client.provider, self._client.title, response)
+        if "results" not in payload:
+            raise ProviderResponseError(self._client.provider, "Tavily sent an answer without results.")
+        rows = payload["results"]
+        if not isinstance(rows, list):
+            return response.content
+        kept = [mapping_of(row) for row in cast(list[object], rows)[:MAX_ROWS]]
+        texts = ("title", "url", "content", "published_date")
+        short = [
+            {**{name: text_of(row.get(name)) for name in texts}, "score": number_of(row.get("score"))} for row in kept
+        ]
+        return json.dumps({"results": short}).encode()
+
+
+class TavilyTool(KeyedTool):
+    """Searches the web with Tavily; `search_depth` is passed on. Its client would silently search without a key."""
+
+    name, title = "tavily", "Tavily"
+    max_characters, site_operators = 400, False
+    key_header = ("Authorization", "Bearer {}")
+    date_fields = ("published_date",)
+    pace = (60.0, "tavily_per_minute")
+    probed = ("usage", {})  # free; a search would cost a credit
+    _tavily: _TavilyClient | None = None
+
+    async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
+        hosts = _hosts(options.include_domains)
+        asked: dict[str, object] = {
+            "search_depth": options.search_depth,
+            "topic": options.topic,
+            "max_results": min(wanted, _MAX_RESULTS),
+            "time_range": "" if options.recency == "any" else options.recency,
+            # Domains that do not fit are filtered afterward.
+            "include_domains": hosts if len(hosts) <= _MAX_INCLUDED else [],
+            "exclude_domains": _hosts(one for one in options.exclude_domains if "/" not in one)[:_MAX_EXCLUDED],
+        }
+        asked = {name: value for name, value in asked.items() if value}
+        tavily = self._tavily = self._tavily or await anyio.to_thread.run_sync(self._connect)
+
+        async def attempt() -> WebPage:
+            payload = await tavily.search(query, **asked)
+            return await anyio.to_thread.run_sync(self.results, payload["results"], abandon_on_cancel=True)
+
+        limit = (f"Tavily returns at most {_MAX_RESULTS} results.",) if wanted > _MAX_RESULTS else ()
+        return replace(await self._client.run(attempt), warnings=limit, sent=as_sent({"query": query, **asked}))
+
+    def content(self, row: Mapping[str, object]) -> str:
+        return without_markup(without_markdown(text_of(row.get("content"))))
+
+    def _connect(self) -> _TavilyClient:
+        from tavily import AsyncTavilyClient  # pyright: ignore[reportMissingTypeStubs]  # no type hints
+
+        own = httpx.AsyncClient(base_url=self._base_url, transport=_Relay(self._client), trust_env=False)
+        return cast(_TavilyClient, AsyncTavilyClient(api_key=self._key, client=own))
+
+
+def _hosts(rules: Iterable[str]) -> list[str]:
+    """The hosts of domain rules, once each, as Tavily writes them."""
+    hosts = dict.fromkeys(rule.partition("/")[0] for rule in rules)
+    return [host if "." in host else f"*.{host}" for host in hosts]
+
 
 _MOST_CHARACTERS = 2_000_000
 
