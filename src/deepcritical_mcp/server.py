@@ -101,7 +101,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
         self._off = {spec.name: why for spec in chosen if (why := source_off(spec.source, off))}
         self._specs = {spec.name: spec for spec in chosen if spec.name not in self._off}
         self._hidden = tuple(spec.name for spec in TOOLS if spec not in chosen)
-        before = (_measure_params, _forget_arguments, self._add_session_resources)
+        before = (_bound_params, self._add_session_resources)
         super().__init__(
             "deepcritical-mcp",
             title="DeepCritical",
@@ -337,9 +337,10 @@ def create_server(
     return DeepCriticalServer(app, profile=profile, middleware=middleware, warm_up=warm_up, finds_titles=finds_titles)
 
 
-async def _measure_params(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Middleware that measures what a request holds before anything else looks at it; a tool's arguments are measured
-    by the tool's schema."""
+async def _bound_params(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Middleware that measures what a request holds before anything else looks at it (a tool's arguments are measured
+    by the tool's schema), and empties a call's arguments after it, because the SDK keeps a connection's last message
+    until the next."""
     params = ctx.params or {}
     if ctx.method == "tools/call":
         params = {name: value for name, value in params.items() if name != "arguments"}
@@ -348,11 +349,6 @@ async def _measure_params(ctx: ServerRequestContext[Any, Any], call_next: CallNe
         raise MCPError(
             INVALID_PARAMS, f"The parameters are too long or nested too deeply: at most {most:,} characters."
         )
-    return await call_next(ctx)
-
-
-async def _forget_arguments(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Middleware that empties a call's arguments, because the SDK keeps a connection's last message until the next."""
     result: HandlerResult = None
     try:
         result = await call_next(ctx)

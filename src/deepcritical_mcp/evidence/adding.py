@@ -34,7 +34,6 @@ class AddOutcome:
     """What became of one publication.
 
     Attributes:
-        index: its position in the call.
         status: "added", or "duplicate" of a stored publication.
         publication: as stored now, under its id in this session.
         evidence: the same as clients see it.
@@ -44,7 +43,6 @@ class AddOutcome:
         separates: whether publications that were merged before are kept apart because of this one.
     """
 
-    index: int
     status: Literal["added", "duplicate"]
     publication: Publication
     evidence: Evidence
@@ -63,12 +61,11 @@ class Decision(NamedTuple):
     folds: tuple[tuple[str, float], ...] = ()
     separates: bool = False
 
-    def outcome(self, index: int, catalogue: Catalogue) -> AddOutcome:
+    def outcome(self, catalogue: Catalogue) -> AddOutcome:
         """The final outcome: later ones of the same call may have changed the id."""
         publication = catalogue[self.publication.id].publication
         links, folds = catalogue.links(publication.id), dict(self.folds)
         return AddOutcome(
-            index,
             "duplicate" if self.match.id else "added",
             publication,
             catalogue.shown(publication),
@@ -288,7 +285,11 @@ class Batch:
         elif earlier != id or has_other_texts(before.publication, item.publication):
             self._unlink(earlier)
             self.unlinked.add(id)
-            valid = self._valid(before, item)
+            valid = before.vectors  # of these, those of unchanged passages, counted from the first
+            if has_other_texts(before.publication, item.publication):
+                old, new = self._catalogue.layout(before.id).passages, Layout.of(item.publication).passages
+                same = takewhile(lambda pair: pair[0].content == pair[1].content, zip(old, new, strict=False))
+                valid = min(sum(1 for _ in same), valid)
             item = replace(item, similar=(), vectors=valid)
             if earlier != id or id in self._vectors:
                 self._vectors[id] = self._vectors_of(before)[:valid]
@@ -299,14 +300,6 @@ class Batch:
         self._catalogue.put(item)
         if earlier != id:
             self._remove(earlier)
-
-    def _valid(self, before: KeptItem, item: KeptItem) -> int:
-        """How many of the stored vectors, counted from the first, still belong to unchanged passages."""
-        if not has_other_texts(before.publication, item.publication):
-            return before.vectors
-        old, new = self._catalogue.layout(before.id).passages, Layout.of(item.publication).passages
-        same = takewhile(lambda pair: pair[0].content == pair[1].content, zip(old, new, strict=False))
-        return min(sum(1 for _ in same), before.vectors)
 
     def _vectors_of(self, item: KeptItem) -> Sequence[Vector]:
         if item.id in self._vectors or not item.vectors:

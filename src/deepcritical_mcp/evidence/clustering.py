@@ -187,8 +187,12 @@ def _joined(clusters: Sequence[Cluster], level: str) -> list[Cluster]:
         pair for pair in pairs - rivals if any(reason(level, *both) for both in product(*(given[at] for at in pair)))
     ]
     links = [pair for pair in near if not any(pair ^ other in rivals for other in near)]
-    found: list[Cluster] = []
-    for group in _groups(len(clusters), links):
+    owners, found = list(range(len(clusters))), list[Cluster]()
+    for one, other in links:
+        first, second = sorted((owners[one], owners[other]))
+        owners = [first if owner == second else owner for owner in owners]
+    for first in dict.fromkeys(owners):
+        group = [place for place, owner in enumerate(owners) if owner == first]
         together = [group] if _pairs(group).isdisjoint(rivals) else [[place] for place in group]
         for some in together:
             members = (member for place in some for member in clusters[place])
@@ -198,12 +202,3 @@ def _joined(clusters: Sequence[Cluster], level: str) -> list[Cluster]:
 
 def _pairs(places: Iterable[int]) -> set[frozenset[int]]:
     return set(map(frozenset, combinations(places, 2)))
-
-
-def _groups(count: int, links: Iterable[Iterable[int]]) -> list[list[int]]:
-    """The connected components of a graph, each in ascending order."""
-    group = list(range(count))
-    for one, other in links:
-        first, second = sorted((group[one], group[other]))
-        group = [first if own == second else own for own in group]
-    return [[place for place in range(count) if group[place] == first] for first in dict.fromkeys(group)]

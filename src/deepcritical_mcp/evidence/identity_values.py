@@ -83,7 +83,9 @@ def copies(one: str, other: str) -> Copies:
     verdict: Copies = "same"
     for *both, at_end in found:
         gone, come = ([word for word in words if word not in ABSTRACT_LABELS] for words in both)
-        if "".join(gone) == "".join(come) or (at_end and _is_cut(gone, come)):
+        # One text may be the other cut short, perhaps within a word.
+        is_cut = not gone or not come or come[0].startswith(gone[-1]) or gone[0].startswith(come[-1])
+        if "".join(gone) == "".join(come) or (at_end and is_cut):
             continue
         if not DENIALS.isdisjoint((*gone, *come)) or (any(map(str.isdigit, gone)) and any(map(str.isdigit, come))):
             return "contradicted"
@@ -105,11 +107,6 @@ def _aligned(short: Sequence[str], long: Sequence[str]) -> Sequence[str]:
     start = texts[1].rfind(" ", 0, found.dest_start + 1) + 1
     end = texts[1].find(" ", found.dest_end)
     return texts[1][start : end if end >= 0 else None].split()
-
-
-def _is_cut(gone: Sequence[str], come: Sequence[str]) -> bool:
-    """Whether one text is the other cut short, perhaps within a word."""
-    return not gone or not come or come[0].startswith(gone[-1]) or gone[0].startswith(come[-1])
 
 
 def same_author(one: AuthorName, other: AuthorName) -> bool:

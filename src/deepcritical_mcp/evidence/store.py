@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeVar
@@ -303,9 +303,9 @@ class EvidenceStore(SessionAccess):
         """Write the status of stored publications as these have it, and nothing else."""
         async with self._session() as catalogue:
 
-            def change(current: Publication) -> Iterator[tuple[KeptItem, KeptItem]]:
-                if id := catalogue.resolve(current.id):
-                    yield catalogue[id], _with_status(catalogue[id], current)
+            def change(current: Publication) -> KeptItem | None:
+                id = catalogue.resolve(current.id)
+                return _with_status(catalogue[id], current) if id else None
 
             await self._change(publications, change, catalogue)
 
@@ -315,12 +315,17 @@ class EvidenceStore(SessionAccess):
         found: list[tuple[Publication, Publication] | None] = []
         async with self._session() as catalogue:
 
-            def change(mark: ScreeningMark) -> Iterator[tuple[KeptItem, KeptItem]]:
-                id = catalogue.subject(mark.id)
-                pair = (catalogue[id], _with_decision(catalogue[id], mark)) if id else None
-                found.append((pair[0].publication, pair[1].publication) if pair else None)
-                if pair:
-                    yield pair
+            def change(mark: ScreeningMark) -> KeptItem | None:
+                """Also in all that it was merged from: these may turn out to be several publications."""
+                if not (id := catalogue.subject(mark.id)):
+                    found.append(None)
+                    return None
+                item = catalogue[id]
+                changes = mark.changes(item.publication)
+                publication = item.publication.model_copy(update=changes)
+                found.append((item.publication, publication))
+                given = tuple(one.model_copy(update=changes) for one in item.given)
+                return replace(item, publication=publication, given=given) if changes else None
 
             await self._change(marks, change, catalogue)
         return found
@@ -365,22 +370,24 @@ class EvidenceStore(SessionAccess):
             new = [(one, () if id else next(embedded)) for one, id in zip(block, known, strict=True)]
             for rows in batches(new, WRITTEN_AT_ONCE):
                 decisions += await self._add_batch(catalogue, rows)
-        kept = [(index, decision) for index, decision in enumerate(decisions) if decision]
-        outcomes = await run_sync(lambda: tuple(decision.outcome(index, catalogue) for index, decision in kept))
+        outcomes = await run_sync(lambda: tuple(one.outcome(catalogue) for one in decisions if one))
         await self._index({outcome.publication.id for outcome in outcomes}, catalogue)
-        if left_out := len(decisions) - len(kept):
-            raise self._full(outcomes, left_out)
+        if left_out := len(decisions) - len(outcomes):
+            added = [outcome.publication.id for outcome in outcomes if outcome.status == "added"]
+            raise SessionFullError(
+                f"The session is full: it holds {self._settings.max_evidence:,} items. {len(added)} new items from "
+                f'this call were kept, {left_out} were not. Pass session_id="new" to continue in a fresh session.',
+                details={"kept": added, "left_out": left_out},
+            )
         return outcomes
 
-    async def _change(
-        self, causes: Sequence[T], change: Callable[[T], Iterator[tuple[KeptItem, KeptItem]]], catalogue: Catalogue
-    ) -> None:
-        """Rewrite stored items, in batches: `change` gives an item before and after each cause. Their vectors stay."""
+    async def _change(self, causes: Sequence[T], change: Callable[[T], KeptItem | None], catalogue: Catalogue) -> None:
+        """Rewrite stored items, in batches: `change` gives an item as it is after each cause. Their vectors stay."""
 
         def write(some: Sequence[T]) -> None:
             changed: dict[str, KeptItem] = {}
-            for before, after in (pair for cause in some for pair in change(cause)):
-                if after != before:
+            for after in map(change, some):
+                if after and after != catalogue[after.id]:
                     changed[after.id] = after
                     catalogue.put(after)
             if changed:
@@ -418,14 +425,6 @@ class EvidenceStore(SessionAccess):
         if lacking:
             self._start_indexing(catalogue)
 
-    def _full(self, outcomes: Sequence[AddOutcome], left_out: int) -> SessionFullError:
-        added = [outcome.publication.id for outcome in outcomes if outcome.status == "added"]
-        return SessionFullError(
-            f"The session is full: it holds {self._settings.max_evidence:,} items. {len(added)} new items from this "
-            f'call were kept, {left_out} were not. Pass session_id="new" to continue in a fresh session.',
-            details={"kept": added, "left_out": left_out},
-        )
-
 
 def _with_status(item: KeptItem, current: Publication) -> KeptItem:
     """The item with that status. Of the descriptions that it was merged from, only the latest is marked as checked,
@@ -439,14 +438,6 @@ def _with_status(item: KeptItem, current: Publication) -> KeptItem:
         for one in item.given
     )
     return replace(item, publication=item.publication.with_status(status, day, **notices), given=given)
-
-
-def _with_decision(item: KeptItem, mark: ScreeningMark) -> KeptItem:
-    """The item with that decision, in all that it was merged from: these may turn out to be several publications."""
-    if not (changes := mark.changes(item.publication)):
-        return item
-    given = tuple(one.model_copy(update=changes) for one in item.given)
-    return replace(item, publication=item.publication.model_copy(update=changes), given=given)
 
 
 def identified(catalogue: Catalogue, publications: Sequence[Publication]) -> list[str]:

@@ -209,7 +209,12 @@ class Guard:
                 await self._ask_robots(target)
             async with self._response(target) as response:
                 if response.status_code not in _REDIRECTS:
-                    return await self._page(target, response)
+                    self._raise_for_status(target, response)
+                    declared = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+                    charset = response.charset_encoding or ""
+                    accept = partial(media_type, declared, charset)
+                    content = await self._body(response, self.max_bytes, accept=accept)
+                    return FetchedPage(target.url, accept(content[:SNIFFED]), charset, content)
                 url = self._location(target, response)
 
     def _secured(self, target: WebTarget, visited: Sequence[str]) -> WebTarget:
@@ -333,14 +338,6 @@ class Guard:
             told = "This address is not fetched: its name leads into a private or special network."
             raise ForbiddenAddressError(self.provider, told)
         return found[:_MOST_ADDRESSES]
-
-    async def _page(self, target: WebTarget, response: httpx.Response) -> FetchedPage:
-        self._raise_for_status(target, response)
-        declared = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        charset = response.charset_encoding or ""
-        accept = partial(media_type, declared, charset)
-        content = await self._body(response, self.max_bytes, accept=accept)
-        return FetchedPage(target.url, accept(content[:SNIFFED]), charset, content)
 
     async def _body(
         self,

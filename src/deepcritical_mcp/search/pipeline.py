@@ -138,7 +138,11 @@ class SourceSearch:
             known=page.known,
         )
         reach = _reach(page, ranking, request)
-        places = {records[id].id: place for place, id in enumerate(ranking.ids, start=1) if id in records}
+        places, offsets = {records[id].id: place for place, id in enumerate(ranking.ids, 1) if id in records}, ()
+        # With `only_new` the next page leaves out what this one has kept, so that it must not start earlier.
+        if source.block and not source.scored and not request.only_new:
+            of_kept = [chosen[kept.ids.index(item.id)].id for item in kept.evidence]
+            offsets = tuple(request.offset + places[id] for id in of_kept)
         result = result.model_copy(
             update={
                 "evidence": evidence,
@@ -147,7 +151,7 @@ class SourceSearch:
                 "already_known": result.already_known + known,
                 "left_out": result.left_out + unwanted,
                 "ordered_by": self._order(request, has_scores=all(one.id in ranking.scores for one in chosen)),
-                "offsets": self._offsets(request, kept, [places[one.id] for one in chosen]),
+                "offsets": offsets,
                 "errors": (*result.errors, *missing, *kept.errors),
                 "warnings": _unique(result.warnings, contested, left_out, problems, reach, session.warnings()),
                 "duplicates_removed": result.duplicates_removed + known + kept.merged,
@@ -288,19 +292,18 @@ class SourceSearch:
             except ProviderError as error:
                 outage = f"{self.source.title} could not be asked"
                 logger.info("claims not checked: %s", error)
-        return [self._verified(id, claim, found.get(id), outage) for id, claim in claims]
-
-    def _verified(
-        self, id: str, claim: Publication, record: Publication | None, outage: str
-    ) -> tuple[Publication, str]:
-        if not id:
-            return claim, f"it has no {self.source.id_name}"
-        if record is None:
-            return claim, outage or f"{self.source.title} has no record of {self.source.named(id)}"
-        title, content = record.title, record.text.content
-        if any(copies(claim.text.content, text) == "same" for text in (content, f"{title} {content}")):
-            return record, ""
-        return claim, f"the {self.source.title} record of {self.source.named(id)} has another text"
+        verified: list[tuple[Publication, str]] = []
+        for id, claim in claims:
+            record, problem = found.get(id), ""
+            texts = (record.text.content, f"{record.title} {record.text.content}") if record else ()
+            if not id:
+                problem = f"it has no {self.source.id_name}"
+            elif record is None:
+                problem = outage or f"{self.source.title} has no record of {self.source.named(id)}"
+            elif not any(copies(claim.text.content, text) == "same" for text in texts):
+                problem = f"the {self.source.title} record of {self.source.named(id)} has another text"
+            verified.append((claim if problem or not record else record, problem))
+        return verified
 
     async def _page(self, ranking: Ranking, request: SearchRequest, session: Session) -> Page:
         """The first `max_results` matching records of a ranking; with `only_new`, only those new to the session."""
@@ -375,13 +378,6 @@ class SourceSearch:
         return f"{self.source.title} order ({request.order})" + (
             ", the rankings of all queries fused" if len(request.queries) > 1 else ""
         )
-
-    def _offsets(self, request: SearchRequest, kept: Kept, places: Sequence[int]) -> tuple[int, ...]:
-        """See `SearchResult.offsets`; `places` counts each record's place from the request's offset on. With `only_new`
-        the next page leaves out what this one has kept, so that it must not start earlier."""
-        if not self.source.block or self.source.scored or request.only_new:
-            return ()
-        return tuple(request.offset + places[kept.ids.index(item.id)] for item in kept.evidence)
 
 
 def _found(record: Publication, queries: tuple[str, ...]) -> Publication:

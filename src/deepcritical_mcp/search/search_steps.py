@@ -164,7 +164,11 @@ def rank(source: Source, outcomes: Sequence[Outcome], *, offset: int, start: int
     for outcome, ids in zip(outcomes, rankings, strict=True):
         for id in ids:
             found_by.setdefault(id, {})[outcome.query] = None
-    order = fuse_in_blocks(rankings, [QUERY_WEIGHT, *[1.0] * (len(outcomes) - 1)], source.block or limit)
+    weights, block = [QUERY_WEIGHT, *[1.0] * (len(outcomes) - 1)], source.block or limit
+    # Block after block of each ranking: going deeper never changes what came before, so that pages of one search
+    # neither repeat nor miss an item.
+    ends = range(block, max(map(len, rankings)) + block, block)
+    order = [*dict.fromkeys(id for end in ends for id in fuse([ranking[:end] for ranking in rankings], weights))]
     counts = [answer.total for answer in answers]
     ids = tuple(order[offset - start : offset - start + size] if source.block else order)
     known = len(order) if len(outcomes) > 1 else counts[0]
@@ -208,7 +212,7 @@ def _text_key(record: Publication) -> str:
     return f"{title}\n{content}" if is_long and record.source == "web" else ""
 
 
-def fuse(rankings: Sequence[Sequence[str]], weights: Sequence[float] = (), k: int = RANK_CONSTANT) -> list[str]:
+def fuse(rankings: Sequence[Sequence[str]], weights: Sequence[float] = ()) -> list[str]:
     """One ranking out of several by reciprocal rank: an item scores the sum of weight / (k + rank) over the rankings.
 
     Without `weights` all rankings count the same. Items of equal score keep the order in which they first appear; an
@@ -217,17 +221,8 @@ def fuse(rankings: Sequence[Sequence[str]], weights: Sequence[float] = (), k: in
     scores: dict[str, float] = {}
     for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
         for rank, item in enumerate(dict.fromkeys(ranking), start=1):
-            scores[item] = scores.get(item, 0.0) + weight / (k + rank)
+            scores[item] = scores.get(item, 0.0) + weight / (RANK_CONSTANT + rank)
     return sorted(scores, key=lambda item: -scores[item])
-
-
-def fuse_in_blocks(rankings: Sequence[Sequence[str]], weights: Sequence[float], block: int) -> list[str]:
-    """Reciprocal rank fusion, block after block of each ranking: going deeper never changes what came before, so that
-    pages of one search neither repeat nor miss an item."""
-    order: dict[str, None] = {}
-    for depth in range(block, max(map(len, rankings), default=0) + block, block):
-        order.update(dict.fromkeys(fuse([ranking[:depth] for ranking in rankings], weights)))
-    return list(order)
 
 
 def search_failure(source: Source, error: DeepCriticalError) -> DeepCriticalError:
@@ -251,21 +246,19 @@ def provider_reports(source: Source, outcomes: Sequence[Outcome], total: int) ->
     for reports in sorted((one.reports for one in outcomes), key=len, reverse=True):
         for report in reports:
             by_name.setdefault(report.name, []).append(report)
-    if by_name:
-        return tuple(_merged(reports, of=len(outcomes)) for reports in by_name.values())
-    failed = sum(outcome.error is not None for outcome in outcomes)
-    detail = f"failed for {failed} of {len(outcomes)} queries" if failed else ""
-    return (ProviderReport(name=source.name, status="ok", detail=detail, results=total),)
-
-
-def _merged(reports: Sequence[ProviderReport], *, of: int) -> ProviderReport:
-    failed = [report for report in reports if report.status == "failed"]
-    answered = [report for report in reports if report.status == "ok"]
-    total = {"results": sum(report.results for report in reports)}
-    if not failed or not answered:
-        return reports[0].model_copy(update=total)
-    detail = f"failed for {len(failed)} of {of} queries: {failed[0].detail}"
-    return answered[0].model_copy(update={"detail": detail, **total})
+    if not by_name:
+        count = sum(outcome.error is not None for outcome in outcomes)
+        detail = f"failed for {count} of {len(outcomes)} queries" if count else ""
+        return (ProviderReport(name=source.name, status="ok", detail=detail, results=total),)
+    merged_reports: list[ProviderReport] = []
+    for reports in by_name.values():
+        failed = [report for report in reports if report.status == "failed"]
+        answered = [report for report in reports if report.status == "ok"]
+        update: dict[str, object] = {"results": sum(report.results for report in reports)}
+        if failed and answered:
+            update["detail"] = f"failed for {len(failed)} of {len(outcomes)} queries: {failed[0].detail}"
+        merged_reports.append((answered if failed and answered else reports)[0].model_copy(update=update))
+    return tuple(merged_reports)
 
 
 def errors_of(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -420,7 +413,10 @@ async def keep(
         new = sum(outcome.status == "added" for outcome in outcomes)
         if not source.scored:
             given = await session.relevance(query, [outcome.publication for outcome in outcomes])
-        kept = [_as_kept(outcome, score) for outcome, score in zip(outcomes, given, strict=True)]
+        kept = list[Evidence]()
+        for outcome, score in zip(outcomes, given, strict=True):
+            similar = dict.fromkeys((*outcome.evidence.similar, *(id for id, _ in outcome.folds)))
+            kept.append(outcome.evidence.model_copy(update={"similar": tuple(similar), "relevance": score}))
         others = await session.known(unrelated)
         related = await session.related(query, exclude={*(item.id for item in kept), *filter(None, others)})
     except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
@@ -431,11 +427,6 @@ async def keep(
         numbers = {*known.found_by, *(queries.index(one) + 1 for one in publication.found_by)}
         by_id[item.id] = known.model_copy(update={"found_by": tuple(sorted(numbers))})
     return Kept(tuple(by_id.values()), tuple(item.id for item in kept), new, related, tuple(errors))
-
-
-def _as_kept(outcome: AddOutcome, score: float) -> Evidence:
-    similar = dict.fromkeys((*outcome.evidence.similar, *(id for id, _ in outcome.folds)))
-    return outcome.evidence.model_copy(update={"similar": tuple(similar), "relevance": score})
 
 
 def _fetch_failure(source: Source, error: ProviderError, ids: Sequence[str], count: int) -> ProviderError:

@@ -404,11 +404,6 @@ class EvidenceItem(BaseModel):
         """The identifiers and addresses that it gives, apart from `id`."""
         return [*filter(None, map(clean_line, (self.pmid, self.doi, self.pmcid, self.nct, self.url)))]
 
-    @property
-    def is_decision(self) -> bool:
-        """Whether it says only what was decided about something that others know by its identifiers."""
-        return self.decides and bool(self.numbers) and not any((self.content, self.title, self.reference))
-
     @cached_property
     def clean_tags(self) -> tuple[str, ...]:
         """The tags, each once, whatever its case."""
@@ -437,29 +432,29 @@ def decision_problem(item: EvidenceItem) -> str:
         f"{', '.join(words)}: that is a decision, not a tag; pass it as decision": words,
         f'tags: "{NO_TAGS}" takes all tags away, so pass it alone': NO_TAGS in tags and len(tags) > 1,
     }
-    found = next((problem for problem, is_true in problems.items() if is_true), "")
-    return found or (_id_problem(item) if item.id else "")
-
-
-def _id_problem(item: EvidenceItem) -> str:
-    if not item.decides:
-        return "id is of evidence that is kept: pass decision, reason or tags with it (get_evidence reads it)"
-    if item.content.strip() or item.reference.strip():
-        return "id is of evidence that is kept: for a note about it pass pmid, doi or url with content, in another item"
-    if any(evidence_id(one) != _kept_id(item.id) for one in item.numbers):
-        return "id and another identifier are not the same: pass only id"
-    return ""
+    of_kept = {
+        "pass decision, reason or tags with it (get_evidence reads it)": not item.decides,
+        "for a note about it pass pmid, doi or url with content, in another item": (
+            item.content.strip() or item.reference.strip()
+        ),
+    }
+    problems |= {f"id is of evidence that is kept: {what}": item.id and is_true for what, is_true in of_kept.items()}
+    others = item.numbers if item.id else []
+    is_other = any(evidence_id(one) != _kept_id(item.id) for one in others)
+    problems["id and another identifier are not the same: pass only id"] = is_other
+    return next((problem for problem, is_true in problems.items() if is_true), "")
 
 
 async def decidable(store: EvidenceStore, items: Sequence[EvidenceItem]) -> tuple[dict[int, str], dict[int, str]]:
     """The ids of kept publications that items only decide about, by the place of each; and why some cannot be found.
 
-    An item with other identifiers in place of an `id` is one of these if the session has what all of them name.
+    An item with other identifiers in place of an `id`, and nothing else to keep, is one of these if the session has
+    what all of them name.
     """
     sought = {
         index: [_kept_id(item.id)] if item.id else [evidence_id(value) for value in item.numbers]
         for index, item in enumerate(items)
-        if item.id or item.is_decision
+        if item.id or (item.decides and item.numbers and not any((item.content, item.title, item.reference)))
     }
     found = await store.publications([id for ids in sought.values() for id in ids])
     kept: dict[int, str] = {}

@@ -117,11 +117,19 @@ def _next_step(
     status: str,
     witness: str,
 ) -> str:
+    """What to do next; where nothing has this status, who said so and when, and whom an export also asks."""
     if not everything:
         return "This session has no evidence yet."
     if not selected:
         return "Leave marked out to list everything."
-    return WHAT_TO_DO if matching else _none(selected, status, witness)
+    if matching:
+        return WHAT_TO_DO
+    days = [item.status_checked for item in selected if item.status_checked]
+    unknown = len(selected) - len(days)
+    checked = f" That is what the records of their own sources said on {min(days)} or later." if days else ""
+    asks = f" export_evidence also asks {witness}, the second witness of retractions." if witness else ""
+    never = f" The status of {counted(unknown, 'item')} was never checked." if unknown else ""
+    return f'No evidence here has the status "{status}".{checked}{asks}{never}'
 
 
 def no_such_mark(marked: str, everything: Collection[Publication]) -> tuple[str, ...]:
@@ -135,16 +143,6 @@ def no_such_mark(marked: str, everything: Collection[Publication]) -> tuple[str,
         f"The marks here are: {', '.join(marks)}." if marks else "Nothing is marked: add_evidence marks items by id."
     )
     return (f'No evidence here is marked "{marked}". {known}',)
-
-
-def _none(everything: Sequence[Publication], status: str, witness: str) -> str:
-    """That nothing has this status, who said so and when, and whom an export also asks."""
-    days = [item.status_checked for item in everything if item.status_checked]
-    unknown = len(everything) - len(days)
-    checked = f" That is what the records of their own sources said on {min(days)} or later." if days else ""
-    asks = f" export_evidence also asks {witness}, the second witness of retractions." if witness else ""
-    never = f" The status of {counted(unknown, 'item')} was never checked." if unknown else ""
-    return f'No evidence here has the status "{status}".{checked}{asks}{never}'
 
 
 def _summary(item: Publication) -> EvidenceSummary:

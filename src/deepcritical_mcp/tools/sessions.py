@@ -128,6 +128,7 @@ def _summary(session: KeptSession) -> SessionSummary:
 LIST_SESSIONS = ToolSpec(list_sessions, "List kept sessions", "🗂", SessionList, hints(read_only=True))
 
 
+BROUGHT_BACK = "They are at the end of list_evidence."
 MAX_NAMED = 5
 """Ids that a sentence repeats."""
 EMPTY_IDS = (
@@ -195,7 +196,7 @@ async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session
     with suppress(SessionNotFoundError, EvidenceStoreError):  # another process may have deleted it
         store = await registry.get(session_id, owner=caller())
         if back := await (await continued(ctx, store)).store.restore():
-            return _brought_back(store, back)
+            return _of_items(store, back, BROUGHT_BACK, undone=True)
         raise InvalidInputError(
             "There is nothing to undo: this session is not deleted, and nothing was removed from it within a day. "
             f'Nothing has changed. list_evidence session_id="{session_id}" shows what it has.'
@@ -263,11 +264,7 @@ async def _restored(store: EvidenceStore, ids: Sequence[str]) -> ClearResult:
             f"{_named(wanted)}: not removed from this session within a day, so nothing has changed. list_evidence "
             "lists what it holds."
         )
-    return _brought_back(store, back)
-
-
-def _brought_back(store: EvidenceStore, back: Sequence[Publication]) -> ClearResult:
-    return _of_items(store, back, "They are at the end of list_evidence.", undone=True)
+    return _of_items(store, back, BROUGHT_BACK, undone=True)
 
 
 def _of_items(store: EvidenceStore, items: Sequence[Publication], step: str, *, undone: bool = False) -> ClearResult:

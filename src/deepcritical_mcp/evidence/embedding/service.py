@@ -192,7 +192,12 @@ class EmbeddingService:
         The thread is a daemon, because an executor's thread would delay the end of the process. But onnxruntime aborts
         an interpreter that exits in the middle of a load (seen), so the exit waits for a moment.
         """
-        thread = threading.Thread(target=self._warm_up, name="embedding-warm-up", daemon=True)
+
+        def load() -> None:
+            with contextlib.suppress(EmbeddingError):  # it is logged
+                self._loaded()
+
+        thread = threading.Thread(target=load, name="embedding-warm-up", daemon=True)
         thread.start()
         atexit.register(thread.join, EXIT_WAIT)
 
@@ -200,10 +205,6 @@ class EmbeddingService:
         """Close the cache file."""
         if self._file is not None:
             self._file.close()
-
-    def _warm_up(self) -> None:
-        with contextlib.suppress(EmbeddingError):  # `_load` has logged it
-            self._loaded()
 
     async def _vectors(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         keys = [cache_key(self.name, kind, text) for text in texts]
@@ -290,18 +291,15 @@ class EmbeddingService:
             return self._model
         with self._loading:
             if self._model is None:
-                self._model = self._load()
+                if self._failure and self._clock() < self._next_attempt:
+                    raise EmbeddingError(self._failure)
+                try:
+                    self._model = self._source.load()
+                except EmbeddingError as error:
+                    logger.warning("the embedding model cannot be loaded: %s", error.__cause__ or error)
+                    self._failure, self._next_attempt = error.message, self._clock() + RETRY_SECONDS
+                    raise
             return self._model
-
-    def _load(self) -> EmbeddingModel:
-        if self._failure and self._clock() < self._next_attempt:
-            raise EmbeddingError(self._failure)
-        try:
-            return self._source.load()
-        except EmbeddingError as error:
-            logger.warning("the embedding model cannot be loaded: %s", error.__cause__ or error)
-            self._failure, self._next_attempt = error.message, self._clock() + RETRY_SECONDS
-            raise
 
 
 SHIPPED_FOLDER = Path(__file__).parent / "model"

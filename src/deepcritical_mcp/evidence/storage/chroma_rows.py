@@ -307,29 +307,26 @@ class ServerRows:
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[None]:
-        with translated("keep the evidence"):
-            ours = self._ours
-            if ours is not None and ours.thread == threading.get_ident():
-                self._renew(ours)
-            yield
+        """A change of records; this process's turn is renewed before it, so that others see it is alive.
 
-    def _renew(self, ours: _Turn) -> None:
-        """Renew this process's turn, so that others see it is alive; raise an error if another has ended it."""
-        lasted = time.monotonic() - ours.renewed
-        if lasted < RENEWED_AFTER:
-            return
-        try:
-            if lasted < ABANDONED_SECONDS:
-                began = time.monotonic()
-                ours.collection.modify(metadata=_metadata(self.info) | {"renewed": secrets.token_hex(4)})
-                ours.renewed = began
-                return
-        except NotFoundError:
-            pass
-        raise EvidenceStoreError(
-            "The evidence store took so long that another process may have changed this session meanwhile: not "
-            "everything was kept. Try again."
-        )
+        Raises:
+            EvidenceStoreError: another process has ended the turn.
+        """
+        with translated("keep the evidence"):
+            began, ours = time.monotonic(), self._ours
+            is_ours = ours is not None and ours.thread == threading.get_ident()
+            if ours and is_ours and began - ours.renewed >= RENEWED_AFTER:
+                try:
+                    if began - ours.renewed >= ABANDONED_SECONDS:
+                        raise NotFoundError()
+                    ours.collection.modify(metadata=_metadata(self.info) | {"renewed": secrets.token_hex(4)})
+                    ours.renewed = began
+                except NotFoundError:
+                    raise EvidenceStoreError(
+                        "The evidence store took so long that another process may have changed this session meanwhile: "
+                        "not everything was kept. Try again."
+                    ) from None
+            yield
 
     def _take_turn(self) -> _Turn:
         other, seen = None, 0.0

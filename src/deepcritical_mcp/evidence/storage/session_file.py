@@ -149,7 +149,13 @@ class SessionFile:
             file = cls(connection, UNKNOWN)
             file.refresh()
             if whole:
-                file._check()
+                with file.reading(), failures("open the session"):
+                    is_ok = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+                    file.refresh()
+                    rows = (row for row in itertools.starmap(Row, file._pages(_ALL)) if row.kind != "session")
+                    is_whole = is_ok and file._rows == file._count()
+                    if not (is_whole and all(row.is_intact(file.info.owner) for row in rows)):
+                        raise DamagedFileError()
         except BaseException:
             connection.close()
             raise
@@ -259,14 +265,6 @@ class SessionFile:
             if found is None or not Row(*found).is_intact(""):
                 raise DamagedFileError()
             self.info, self._rows, self.change = _own_row_of(found[-1])
-
-    def _check(self) -> None:
-        with self.reading(), failures("open the session"):
-            is_ok = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-            self.refresh()
-            rows = (row for row in itertools.starmap(Row, self._pages(_ALL)) if row.kind != "session")
-            if not (is_ok and self._rows == self._count() and all(row.is_intact(self.info.owner) for row in rows)):
-                raise DamagedFileError()
 
     def _pages(self, query: str, *given: str | int) -> Iterator[tuple[Any, ...]]:
         last, page = -1, [()]

@@ -274,19 +274,17 @@ def with_title(sessions: Sequence[KeptSession], title: str) -> KeptSession | Non
     found = exact or [one for one in sessions if key and folded_title(one.title).startswith(key)]
     if len(found) > 1:
         have = "the title" if exact else "titles that begin with"
-        raise AmbiguousSessionError(_choice(title, found, have), [one.session_id for one in found])
+        lines: list[str] = []
+        for one in found[:MAX_NAMED]:
+            used = f", last used {datetime.fromtimestamp(one.used, UTC):%Y-%m-%d %H:%M} UTC" if one.used else ""
+            lines.append(f'{one.session_id} = "{one.title}", {one.size}{used}')
+        more = f", and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+        raise AmbiguousSessionError(
+            f'{len(found)} sessions have {have} "{clean_line(title)[:MAX_TITLE]}". '
+            f"Pass the id of one instead: {'; '.join(lines)}{more}.",
+            [one.session_id for one in found],
+        )
     return found[0] if found else None
-
-
-def _choice(title: str, found: Sequence[KeptSession], have: str) -> str:
-    what = f'{len(found)} sessions have {have} "{clean_line(title)[:MAX_TITLE]}"'
-    more = f", and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
-    return f"{what}. Pass the id of one instead: {'; '.join(map(_line, found[:MAX_NAMED]))}{more}."
-
-
-def _line(one: KeptSession) -> str:
-    used = f", last used {datetime.fromtimestamp(one.used, UTC):%Y-%m-%d %H:%M} UTC" if one.used else ""
-    return f'{one.session_id} = "{one.title}", {one.size}{used}'
 
 
 def _is_free(title: str) -> bool:

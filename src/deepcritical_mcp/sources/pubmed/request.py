@@ -114,15 +114,15 @@ def _languages_term(text: str) -> str:
 
 def _types_term(names: Sequence[str]) -> str:
     given = [clean_line(name) for name in names if clean_line(name)]
-    if unknown := [name for name in given if not publication_type(name)]:
-        raise InvalidInputError(" ".join(map(_unknown_type, unknown)))
+    problems: list[str] = []
+    for name in given:
+        if not publication_type(name):
+            near = near_publication_types(name)
+            hint = f"Did you mean {' or '.join(near)}?" if near else 'E.g. "Review", "Randomized Controlled Trial".'
+            problems.append(f'publication_types: PubMed has no type "{name[:60]}". {hint}')
+    if problems:
+        raise InvalidInputError(" ".join(problems))
     return any_of(f'"{name}"[Publication Type]' for name in dict.fromkeys(map(publication_type, given)))
-
-
-def _unknown_type(name: str) -> str:
-    near = near_publication_types(name)
-    hint = f"Did you mean {' or '.join(near)}?" if near else 'E.g. "Review", "Randomized Controlled Trial".'
-    return f'publication_types: PubMed has no type "{name[:60]}". {hint}'
 
 
 def _filter_term(filters: Mapping[Any, SearchFilter], key: str) -> str:

@@ -11,7 +11,6 @@ import re
 import zlib
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self, TypeVar, cast
@@ -172,25 +171,20 @@ class PubMed(Source):
         return f"{term} [{as_sent({'datetype': 'pdat', **dates})}]" if dates else term
 
     async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:
+        """See `Source.fetch`. If parts of the answer are still not XML after all retries, returns the rest."""
         recent = await self._recent.recent(ids, within=within) if within else {}
-        missing = [id for id in ids if id not in recent]
-        sent = await self._sent_now(missing) if missing else Fetched({})
-        return replace(sent, records={**recent, **sent.records})
-
-    async def _sent_now(self, ids: Sequence[str]) -> Fetched:
-        """The records of PMIDs. If parts of the answer are still not XML after all retries, returns the rest."""
-        is_whole = True
+        found, is_whole, missing = Records(()), True, [id for id in ids if id not in recent]
         try:
-            found = await self._eutils.efetch(ids, _read_complete)
+            found = await self._eutils.efetch(missing, _read_complete) if missing else found
         except _BrokenXMLError as error:
             found, is_whole = error.records, False
         except NoPossibleIdError:
-            return Fetched({})
+            return Fetched(recent)
         today = datetime.now(UTC).date().isoformat()
         records = {one.pmid: one.with_status(one.status, today) for one in found.publications}
-        if is_whole:
-            await self._recent.keep(ids, records)
-        return Fetched(records, found.losses, found.unnamed)
+        if is_whole and missing:
+            await self._recent.keep(missing, records)
+        return Fetched(recent | records, found.losses, found.unnamed)
 
     def stub(self, id: str) -> Publication:
         return Publication.of("abstract", NO_ABSTRACT, provider=PROVIDER, source="pubmed", title=NO_TITLE, pmid=id)

@@ -244,9 +244,12 @@ def _result_of(
     if left := _left(whole, shown):
         more = ", and so on; list_evidence has all ids" if len(left) > named else ""
         call = f"get_evidence ids={json.dumps(left[:named])}{more}"
-        if result.offsets and shown:
-            update = _paged(result, result.offsets[len(shown) - 1])
-            call = f"continue with offset={update['next_offset']}"
+        if result.offsets and shown:  # the next page starts earlier
+            call = f"continue with offset={(offset := result.offsets[len(shown) - 1])}"
+            step = result.next_step.replace(f"offset={result.next_offset}", f"offset={offset}")
+            if step == result.next_step:
+                step = f"Continue with offset={offset}. {step}".strip()
+            update |= {"next_offset": offset, "next_step": step}
         notes.append(f"{counted(len(left), 'more result does', 'more results do')} not fit here; {call}.")
     update |= {
         "evidence": tuple(shown),
@@ -254,14 +257,6 @@ def _result_of(
         "warnings": (*result.warnings, *notes),
     }
     return result.model_copy(update=update)
-
-
-def _paged(result: SearchResult, offset: int) -> dict[str, object]:
-    """What changes when the next page starts earlier, at `offset`."""
-    step = result.next_step.replace(f"offset={result.next_offset}", f"offset={offset}")
-    if step == result.next_step:
-        step = f"Continue with offset={offset}. {step}".strip()
-    return {"next_offset": offset, "next_step": step}
 
 
 def _remarks(whole: Sequence[Evidence], shown: Sequence[Evidence]) -> list[str]:

@@ -193,7 +193,15 @@ async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = Tru
     is_empty = not may_open and not await session.store.count()
     if not (is_empty or session.is_new):
         return session
-    return replace(session, is_empty=is_empty, others=await _others(ctx, session, is_empty))
+    finds = finds_titles(ctx)
+    others: list[KeptSession] = []
+    with suppress(DeepCriticalError):
+        own = await own_sessions(ctx) if finds else ()
+        others = [one for one in own if one.session_id != session.store.session_id and one.items]
+    # Not new is what was searched, or what everything was removed from: that is kept as documents.
+    is_new = session.is_new or not await session.store.documents("")
+    note = beginning_note(others, is_new=is_new, is_empty=is_empty, finds_titles=finds)
+    return replace(session, is_empty=is_empty, others=note)
 
 
 async def continued(ctx: ToolContext, store: EvidenceStore) -> CallSession:
@@ -253,16 +261,6 @@ async def _default_session(ctx: ToolContext, may_open: bool) -> CallSession:
 def _must_be_named(registry: SessionRegistry, key: str) -> bool:
     """Whether the next call must name its session: it may reach another replica, which has defaults of its own."""
     return not key or (key.startswith(CALLER_KEY) and registry.remote)
-
-
-async def _others(ctx: ToolContext, session: CallSession, is_empty: bool) -> str:
-    others: list[KeptSession] = []
-    with suppress(DeepCriticalError):
-        own = await own_sessions(ctx) if finds_titles(ctx) else ()
-        others = [one for one in own if one.session_id != session.store.session_id and one.items]
-    # Not new is what was searched, or what everything was removed from: that is kept as documents.
-    is_new = session.is_new or not await session.store.documents("")
-    return beginning_note(others, is_new=is_new, is_empty=is_empty, finds_titles=finds_titles(ctx))
 
 
 def finds_titles(ctx: ToolContext) -> bool:
