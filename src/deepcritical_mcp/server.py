@@ -102,6 +102,9 @@ class DeepCriticalServer(MCPServer[AppContext]):
         self._specs = {spec.name: spec for spec in chosen if spec.name not in self._off}
         self._hidden = tuple(spec.name for spec in TOOLS if spec not in chosen)
         before = (_bound_params, self._add_session_resources)
+        board = Apps()  # for hosts that support MCP Apps
+        about: dict[str, Any] = {"name": "board", "title": "Evidence board", "mime_type": APP_MIME_TYPE}
+        board.add_resource(FunctionResource.from_function(board_page, BOARD_URI, **about))
         super().__init__(
             "deepcritical-mcp",
             title="DeepCritical",
@@ -109,7 +112,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
             version=__version__,
             lifespan=lifespan,
             log_level=app.settings.log_level,
-            extensions=[board_extension()],
+            extensions=[board],
             middleware=[*before, *middleware, self._warm_up_once],
         )
         self.app = app
@@ -385,16 +388,6 @@ def _failure(name: str, error: DeepCriticalError, hidden: Sequence[str]) -> Call
         structured_content={"error": {**details, "message": message, "details": dict(error.details)}},
         is_error=True,
     )
-
-
-def board_extension() -> Apps:
-    """The evidence board, for hosts that support MCP Apps."""
-    apps = Apps()
-    page = FunctionResource.from_function(
-        board_page, BOARD_URI, name="board", title="Evidence board", mime_type=APP_MIME_TYPE
-    )
-    apps.add_resource(page)
-    return apps
 
 
 async def result_meta(context: Context[AppContext, Any], result: BaseModel) -> dict[str, Any] | None:

@@ -79,7 +79,7 @@ def normalize_url(url: str) -> str:
             host=_folded_host(address.host, has_path=bool(path)),
             path=path,
             query="&".join(f"{name}={value}" if value else name for name, value in query),
-            fragment=_percent(_route(address.fragment), _PATH_PLAIN, _PATH_MARKS + "?#"),
+            fragment=_percent(address.fragment, _PATH_PLAIN, _PATH_MARKS + "?#"),
         )
     )
 
@@ -93,7 +93,7 @@ def clean_url(url: str) -> str:
     if address is None:
         return _visible(url)
     query = "&".join(pair for pair in address.query.split("&") if pair and not _is_tracking(pair))
-    return str(address._replace(path=address.path.rstrip("/"), query=query, fragment=_route(address.fragment)))
+    return str(address._replace(path=address.path.rstrip("/"), query=query))
 
 
 def without_secrets(text: str) -> str:
@@ -190,7 +190,9 @@ def _address(url: str) -> _Address | None:
         return None
     if scheme not in DEFAULT_PORTS or not _HOST.fullmatch(host):
         return None
-    return _Address(scheme, host, port, *(part.replace(" ", "%20") for part in parts[2:]))
+    path, query, fragment = (part.replace(" ", "%20") for part in parts[2:])
+    # A fragment counts if it selects a page (#!/page, #/page).
+    return _Address(scheme, host, port, path, query, fragment if fragment.startswith(("!", "/")) else "")
 
 
 def ascii_host(host: str) -> str:
@@ -240,11 +242,6 @@ def _is_secret(name: str) -> bool:
 def _is_tracking(pair: str) -> bool:
     name, _, value = unquote(pair).lower().partition("=")
     return name.startswith(_TRACKING_PREFIXES) or not _TRACKING.isdisjoint((name, f"{name}={value}"))
-
-
-def _route(fragment: str) -> str:
-    """The fragment if it selects a page (#!/page, #/page), else ""."""
-    return fragment if fragment.startswith(("!", "/")) else ""
 
 
 def _percent(text: str, plain: str, marks: str = "") -> str:

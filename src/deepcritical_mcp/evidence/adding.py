@@ -166,7 +166,7 @@ class Batch:
         least = self._same_meaning if self._dedup_threshold is None else min(self._same_meaning, self._dedup_threshold)
         if embedded and limit and least <= 1.0 + ROUNDING:
             near_to = [publications[at][1][0] for at in embedded]
-            found = self._catalogue.space.nearest(near_to, limit, least=least - ROUNDING)
+            found = self._catalogue.space.table.nearest(near_to, limit, least=least - ROUNDING)
             for at, rows in zip(embedded, found, strict=True):
                 for row in rows:
                     is_first = row.part == 0 and self._catalogue.vectors(row.id) > 0
@@ -186,24 +186,17 @@ class Batch:
         # A neighbor may have been given another id within this batch, or another text, which `link` compares.
         found = [(self._catalogue.resolve(id), one) for id, one in {**near, **cosines}.items()]
         similarities = {id: one for id, one in found if id not in self.unlinked}
-        if match := self._by_meaning(new, similarities):
-            return self._merge_into(new, match)
+        least, identity = self._dedup_threshold, member_of(new).identity
+        for id in _at_least(least, similarities) if least is not None else ():
+            is_other = any(tells_apart(identity, member.identity) for member in self._catalogue.members(id))
+            if not is_other and not opposed(new, self._catalogue[id].publication):
+                told = f"nearly the same meaning (cosine {similarities[id]:.2f})"
+                return self._merge_into(new, Match(id, similarities[id], told))
         if len(self._catalogue) >= self._max_evidence:
             return None
         folds = tuple((id, similarities[id]) for id in self._folds(new, similarities))
         publication = self._apply(new, vectors, place, tuple(id for id, _ in folds))
         return Decision(publication, folds=folds, separates=place.separates)
-
-    def _by_meaning(self, new: Publication, similarities: Mapping[str, float]) -> Match | None:
-        """Apply `dedup_threshold`, except to publications that differ in something else."""
-        if self._dedup_threshold is None:
-            return None
-        identity = member_of(new).identity
-        for id in _at_least(self._dedup_threshold, similarities):
-            is_other = any(tells_apart(identity, member.identity) for member in self._catalogue.members(id))
-            if not is_other and not opposed(new, self._catalogue[id].publication):
-                return Match(id, similarities[id], f"nearly the same meaning (cosine {similarities[id]:.2f})")
-        return None
 
     def _merge_into(self, new: Publication, match: Match) -> Decision:
         """Merge a text that only means the same: it becomes part of the publication's first member."""

@@ -19,7 +19,6 @@ from deepcritical_mcp.evidence.clustering import (
     ReverseIndex,
     best_match,
     clusters_of,
-    joined_by,
     member_of,
 )
 from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
@@ -38,7 +37,7 @@ from deepcritical_mcp.evidence.text_index import (
     unpacked_texts,
 )
 from deepcritical_mcp.identifiers import named_preprints, normalize_doi, record_ids
-from deepcritical_mcp.models import Evidence, Publication, Text, split_text_id
+from deepcritical_mcp.models import Evidence, Publication, Text, merged, split_text_id
 from deepcritical_mcp.text import counted
 
 KEPT_FROM = 500
@@ -50,21 +49,18 @@ MAX_MEMBERS = 24
 STATUS_FIELDS = ("status", "status_notices", "status_checked")
 
 
-def _own(publication: Publication) -> list[LookupKey]:
-    doi = normalize_doi(publication.doi)
-    numbers = ("pmid", publication.pmid), ("doi", doi), ("ppr", publication.preprint_number)
-    return [number for number in numbers if number[1]]
-
-
-def _named(publication: Publication) -> list[LookupKey]:
-    """The numbers of the article that a preprint became, or of the preprints of an article."""
-    found: list[LookupKey] = []
+def _version_numbers(publication: Publication) -> tuple[list[LookupKey], list[LookupKey]]:
+    """The numbers of a publication, and those of the article that a preprint became, or of the preprints of an article;
+    none of a note, which has the numbers of what it is about."""
+    if publication.source == "user":
+        return [], []
+    own = ("pmid", publication.pmid), ("doi", normalize_doi(publication.doi)), ("ppr", publication.preprint_number)
+    named: list[LookupKey] = []
     for notice in publication.status_notices:
         if notice.kind in ("published", "preprint"):
-            found += [("pmid", notice.pmid)] if notice.pmid else []
-            found += [("doi", normalize_doi(notice.doi))] if notice.doi else []
-            found += [("ppr", number) for number in named_preprints(notice.reference)]
-    return found
+            named += ("pmid", notice.pmid), ("doi", normalize_doi(notice.doi))
+            named += (("ppr", number) for number in named_preprints(notice.reference))
+    return [number for number in own if number[1]], [number for number in named if number[1]]
 
 
 class Catalogue:
@@ -159,13 +155,12 @@ class Catalogue:
             self._items[id] = item
             self._underived.add(id)
             if is_other or not (earlier and earlier.vectors):
-                self._note_change(id)
+                self.changes = self._changes[id] = self.changes + 1
             self._gone.pop(id, None)
             self._members[id] = members
             self._keys.put(id, {key for one in members for key in one.identity.keys} if keys is None else keys)
-            has_versions = publication.source != "user"  # a note has the number of what it is about
-            self._numbers.put(id, _own(publication) if has_versions else ())
-            self._named.put(id, _named(publication) if has_versions else ())
+            for index, numbers in zip((self._numbers, self._named), _version_numbers(publication), strict=True):
+                index.put(id, numbers)
             if texts is not None:
                 self._texts.put(id, texts)
             if item.vectors >= self._texts.layouts[id].total:
@@ -200,12 +195,8 @@ class Catalogue:
         own = self.resolve(id)
         return not own or self._changes.get(own, 0) > changes
 
-    def _note_change(self, id: str) -> None:
-        self.changes += 1
-        self._changes[id] = self.changes
-
     def _drop(self, id: str) -> None:
-        self._note_change(id)
+        self.changes = self._changes[id] = self.changes + 1
         if known := self._items.pop(id, None):
             self._gone[id] = known
             self.passages -= known.vectors
@@ -424,9 +415,11 @@ class Catalogue:
             linked = self._linked(new.identity)
             members = {id: self._members[id] for id in linked}
         for id, some in members.items():
-            if any(one.facts == new.facts for one in some):
-                cluster = tuple(sorted(joined_by(some, new), key=lambda member: member.rank))
-                return Placement(self._match(new.identity, some, members), (id,), (cluster,))
+            # The same record found again is merged into the earlier one.
+            if same := next((one for one in some if one.facts == new.facts), None):
+                again = Member(merged(same.publication, new.publication))
+                cluster = sorted((again if one is same else one for one in some), key=lambda member: member.rank)
+                return Placement(self._match(new.identity, some, members), (id,), (tuple(cluster),))
         if sum(map(len, members.values())) >= MAX_MEMBERS:
             fitting = [
                 some for some in members.values() if not any(conflict(new.identity, one.identity) for one in some)

@@ -137,16 +137,6 @@ LookupKey = tuple[str, str]
 """See `Identity.keys`."""
 
 
-def joined_by(members: Iterable[Member], new: Member) -> list[Member]:
-    """`members` and the new one; the same record found again is merged into the earlier one."""
-    kept = list(members)
-    for place, one in enumerate(kept):
-        if one.facts == new.facts:
-            kept[place] = Member(merged(one.publication, new.publication))
-            return kept
-    return [*kept, new]
-
-
 def combined(cluster: Cluster) -> Publication:
     """The publication that the members describe, under the best id that they give."""
     if len(cluster) == 1:

@@ -118,7 +118,7 @@ class Search:
         self._scope = scope
         self._items: dict[tuple[str, ...], _Shown] = {}
         units = (
-            self._unit(id, part)
+            unit_of(id, part, catalogue.layout(id).short)
             for id in (catalogue.where(scope.includes) if scope != EVERYTHING else ())
             for part, passage in enumerate(catalogue.layout(id).passages)
             if scope.includes_text(passage.text)
@@ -214,14 +214,20 @@ class Search:
         known = [None] * len(words) if vectors is None else list(vectors)
         extra = cache(partial(self._priority, query))
         asked = [_Variant(some, vector, self._weight, extra) for some, vector in zip(words, known, strict=True)]
-        if vectors is not None and self._only is not None:
-            self._enter_scope(asked, vectors)
+        if vectors is not None and self._only is not None:  # every passage in scope with every variant
+            for id, own in self._vectors(dict.fromkeys(split_unit(unit)[0] for unit in self._only)).items():
+                layout = self._catalogue.layout(id)
+                for variant, cosines in zip(asked, (vectors @ own.T).tolist(), strict=True):
+                    for part, (passage, cosine) in enumerate(zip(layout.passages, cosines, strict=False)):
+                        if self._scope.includes_text(passage.text):
+                            variant.enter(unit_of(id, part, layout.short), part, cosine)
         elif vectors is not None and count:
-            for variant, rows in zip(asked, self._catalogue.space.nearest(list(vectors), count), strict=True):
+            for variant, rows in zip(asked, self._catalogue.space.table.nearest(list(vectors), count), strict=True):
                 for row in rows:
                     # A row under an earlier id, or of an earlier text, may have outlived it.
                     if row.part < self._catalogue.vectors(row.id):
-                        variant.enter(self._unit(row.id, row.part), row.part, row.cosine)
+                        unit = unit_of(row.id, row.part, self._catalogue.layout(row.id).short)
+                        variant.enter(unit, row.part, row.cosine)
         return asked
 
     def _priority(self, query: str, unit: str) -> float:
@@ -230,19 +236,6 @@ class Search:
         layout = self._catalogue.layout(id)
         is_there = layout.short <= part < layout.total  # its text may have changed since it was found
         return priority(layout.passages[part], query, layout.standings[part - layout.short]) if is_there else 0.0
-
-    def _unit(self, id: str, part: int) -> str:
-        return unit_of(id, part, self._catalogue.layout(id).short)
-
-    def _enter_scope(self, asked: Sequence[_Variant], queries: NDArray[np.float32]) -> None:
-        """Compare every passage in scope with every variant."""
-        ids = dict.fromkeys(split_unit(unit)[0] for unit in self._only or ())
-        for id, vectors in self._vectors(ids).items():
-            some = self._catalogue.layout(id).passages[: len(vectors)]
-            for variant, cosines in zip(asked, (queries @ vectors.T).tolist(), strict=True):
-                for part, (passage, cosine) in enumerate(zip(some, cosines, strict=False)):
-                    if self._scope.includes_text(passage.text):
-                        variant.enter(self._unit(id, part), part, cosine)
 
     def _ranked(self, asked: Sequence[_Variant], depth: int) -> dict[str, float]:
         """The scores of the candidates of all variants, by meaning and by words, merged.

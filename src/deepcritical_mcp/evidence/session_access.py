@@ -333,7 +333,8 @@ def removed_items(space: Space, ids: Collection[str]) -> dict[str, KeptItem]:
     kept = space.documents([name for name in space.rows.keys("document", PREFIX) if not _is_old(name)])
     found = {name: unpacked(text.encode("utf-8", "surrogatepass")) for name, text in kept.items()}
     if ids:
-        return {name: item for name, item in found.items() if not _ids(item).isdisjoint(ids)}
+        names = {name: {item.id, *(one.id for one in item.members)} for name, item in found.items()}
+        return {name: item for name, item in found.items() if not names[name].isdisjoint(ids)}
     last = max(map(_removed_at, found), default=0)
     return {name: item for name, item in found.items() if _removed_at(name) == last}
 
@@ -346,10 +347,6 @@ def forget_old(space: Space) -> None:
                 members = tuple(map(restored, row["members"]))
                 keep_removed(space, [KeptItem(members[0], 0, given=members)], row["at"])
             space.keep_documents(dict.fromkeys(old, ""))
-
-
-def _ids(item: KeptItem) -> set[str]:
-    return {item.id, *(one.id for one in item.members)}
 
 
 def _removed_at(name: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import anyio
 
@@ -14,14 +15,19 @@ from deepcritical_mcp.errors import (
     AllProvidersFailedError,
     ConfigurationError,
     DeepCriticalError,
+    EvidenceStoreError,
     InvalidInputError,
     ProviderError,
+    SessionBusyError,
+    SessionFullError,
 )
 from deepcritical_mcp.evidence.identity_values import copies
 from deepcritical_mcp.models import (
+    Evidence,
     ProviderReport,
     Publication,
     QueryReport,
+    RelatedEvidence,
     SearchResult,
     with_numbers_shown,
 )
@@ -42,13 +48,10 @@ from deepcritical_mcp.search.search_steps import (
     Ranking,
     Session,
     ask_source,
-    errors_of,
     fuse,
     gather,
-    keep,
     known_ids,
     provider_reports,
-    remarks_of,
     search_failure,
     stubs_of,
 )
@@ -58,6 +61,8 @@ from deepcritical_mcp.sources.lookup import CitingDocuments
 from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
+
+NO_SCORES: Mapping[str, float] = MappingProxyType({})
 
 
 class SourceSearch:
@@ -143,6 +148,10 @@ class SourceSearch:
         if source.block and not source.scored and not request.only_new:
             of_kept = [chosen[kept.ids.index(item.id)].id for item in kept.evidence]
             offsets = tuple(request.offset + places[id] for id in of_kept)
+        fused = ", the rankings of all queries fused" if len(queries) > 1 else ""
+        order = f"{source.title} order ({request.order}){fused}"
+        if source.scored:
+            order = "" if all(one.id in ranking.scores for one in chosen) else "the provider's ranking"
         result = result.model_copy(
             update={
                 "evidence": evidence,
@@ -150,7 +159,7 @@ class SourceSearch:
                 "queries": with_numbers_shown(result.queries, kept.evidence),
                 "already_known": result.already_known + known,
                 "left_out": result.left_out + unwanted,
-                "ordered_by": self._order(request, has_scores=all(one.id in ranking.scores for one in chosen)),
+                "ordered_by": order,
                 "offsets": offsets,
                 "errors": (*result.errors, *missing, *kept.errors),
                 "warnings": _unique(result.warnings, contested, left_out, problems, reach, session.warnings()),
@@ -265,12 +274,40 @@ class SourceSearch:
         *,
         queries: Sequence[str],
         unrelated: Sequence[Publication],
-        scores: Mapping[str, float] | None = None,
+        scores: Mapping[str, float] = NO_SCORES,
         known: Sequence[str] = (),
     ) -> tuple[Kept, Counted]:
-        """See `keep`; and the evidence with the counts of its citations. The log has what was kept, and the `known`."""
+        """Publications kept in the session, in their order, and scored against `query` (those of a source that is
+        scored have the source's `scores`, or none); and the evidence with the counts of its citations. The log has what
+        was kept, and the `known`.
+
+        If the session cannot keep the publications, they are returned anyway, with an error. The `found_by` of the
+        evidence refers to the positions of `queries`. What is `unrelated` was omitted on purpose and must not appear as
+        related evidence.
+        """
         await progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
-        kept = await keep(self.source, found, query, session, queries=queries, unrelated=unrelated, scores=scores or {})
+        given, errors = [scores.get(one.id, 0.0) for one in found], list[str]()
+        items = [Evidence.of(one, relevance=score) for one, score in zip(found, given, strict=True)]
+        related, new = tuple[RelatedEvidence, ...](), 0
+        try:
+            outcomes = await session.add_evidence(found)
+            new = sum(outcome.status == "added" for outcome in outcomes)
+            if not self.source.scored:
+                given = await session.relevance(query, [outcome.publication for outcome in outcomes])
+            items = list[Evidence]()
+            for outcome, score in zip(outcomes, given, strict=True):
+                similar = dict.fromkeys((*outcome.evidence.similar, *(id for id, _ in outcome.folds)))
+                items.append(outcome.evidence.model_copy(update={"similar": tuple(similar), "relevance": score}))
+            others = await session.known(unrelated)
+            related = await session.related(query, exclude={*(item.id for item in items), *filter(None, others)})
+        except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
+            errors.append(f"The results were found, but not all could be kept: {error.message}")
+        by_id: dict[str, Evidence] = {}
+        for item, publication in zip(items, found, strict=True):
+            same = by_id.get(item.id, item.model_copy(update={"found_by": ()}))
+            numbers = {*same.found_by, *(queries.index(one) + 1 for one in publication.found_by)}
+            by_id[item.id] = same.model_copy(update={"found_by": tuple(sorted(numbers))})
+        kept = Kept(tuple(by_id.values()), tuple(item.id for item in items), new, related, tuple(errors))
         recording.note(ids=tuple(dict.fromkeys((*kept.ids, *known))), new=kept.new)
         evidence: Counted = kept.evidence, (), ()
         if self._counts or recording.entry.kind == "citations":
@@ -332,7 +369,15 @@ class SourceSearch:
         return Page(tuple(chosen), next_offset, held, left_out, unwanted, end)
 
     def _report(self, outcomes: Sequence[Outcome], ranking: Ranking, page: Page, session: Session) -> SearchResult:
-        """The result so far, before records are fetched."""
+        """The result so far, before records are fetched; failed variants and, if nothing was found, failed providers
+        are its errors. Remarks on a variant are told where they differ from those on the query."""
+        errors = [f'"{one.query}": {one.error.message}' for one in outcomes if one.error]
+        if not any(one.answer.ids for one in outcomes):
+            reports = (report for one in outcomes for report in one.answer.reports)
+            errors += (report.detail for report in reports if report.status == "failed")
+        first = outcomes[0].answer
+        others = ((one.query, remark) for one in outcomes[1:] for remark in one.answer.remarks)
+        remarks = (f'Variant "{query}": {remark}' for query, remark in others if remark not in first.remarks)
         return SearchResult(
             session_id=session.session_id,
             query=outcomes[0].query,
@@ -340,13 +385,13 @@ class SourceSearch:
             # Without pages every result is accounted for, also one that several queries found.
             total_found=ranking.total + (0 if self.source.block else ranking.duplicates),
             queries=tuple(outcome.report(index) for index, outcome in enumerate(outcomes, start=1)),
-            errors=_unique(errors_of(outcomes)),
-            warnings=_unique(remarks_of(outcomes), page.left_out),
+            errors=_unique(errors),
+            warnings=_unique(first.remarks, remarks, page.left_out),
             duplicates_removed=len(page.known) + ranking.duplicates,
             already_known=len(page.known),
             left_out=page.unwanted,
             providers=provider_reports(self.source, outcomes, ranking.total),
-            query_translation=outcomes[0].answer.translation,
+            query_translation=first.translation,
             next_offset=page.next_offset,
             from_cache=any(outcome.answer.from_cache for outcome in outcomes),
         )
@@ -370,14 +415,6 @@ class SourceSearch:
         elif result.total_found and request.offset >= result.total_found:
             warnings.append(f"There are {result.total_found:,} results; offset {request.offset:,} is beyond the last.")
         return result.model_copy(update={"warnings": _unique(result.warnings, warnings, session.warnings())})
-
-    def _order(self, request: SearchRequest, *, has_scores: bool) -> str:
-        """What the results are ordered by; "" if it is their relevance."""
-        if self.source.scored:
-            return "" if has_scores else "the provider's ranking"
-        return f"{self.source.title} order ({request.order})" + (
-            ", the rankings of all queries fused" if len(request.queries) > 1 else ""
-        )
 
 
 def _found(record: Publication, queries: tuple[str, ...]) -> Publication:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,12 +15,9 @@ from deepcritical_mcp.deadline import TO_FETCH_RECORDS, TO_KEEP_RESULTS, Progres
 from deepcritical_mcp.errors import (
     AllProvidersFailedError,
     DeepCriticalError,
-    EvidenceStoreError,
     ProviderError,
     ProviderResponseError,
     ProviderTimeoutError,
-    SessionBusyError,
-    SessionFullError,
 )
 from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, Text, merged
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
@@ -105,7 +102,7 @@ class Page:
 async def ask_source(
     source: Source, request: SearchRequest, *, max_seconds: float, progress: Progress
 ) -> tuple[list[Outcome], Ranking]:
-    """The source's answer to each variant, and their combined ranking.
+    """The source's answer to each variant, or an error, and their combined ranking. All are asked concurrently.
 
     Raises:
         ProviderError, AllProvidersFailedError: all variants failed, or the query itself failed and the others
@@ -114,8 +111,25 @@ async def ask_source(
     ahead = ONLY_NEW_LOOKAHEAD if source.two_step else request.max_results
     wanted = request.max_results + (ahead if request.only_new else 0)
     size = min(wanted, request.LAST_RESULT - request.offset)
-    start, limit = (0, depth(source, request.offset + size)) if len(request.queries) > 1 else (request.offset, size)
-    outcomes = await _ask_all(source, request, start, limit, max_seconds=max_seconds, progress=progress)
+    found, queries = dict[str, Outcome](), request.queries
+    start, limit = (0, depth(source, request.offset + size)) if len(queries) > 1 else (request.offset, size)
+
+    async def ask(query: str) -> None:
+        try:
+            found[query] = Outcome(query, await source.ask(query, request, offset=start, limit=limit))
+        except DeepCriticalError as error:
+            found[query] = Outcome(query, error=error)
+        done, count = len(found), len(queries)
+        if count > 1:
+            await progress(0.05 + 0.35 * done / count, f"{done} of {count} queries answered")
+
+    reserved = TO_FETCH_RECORDS if source.two_step else TO_KEEP_RESULTS
+    with anyio.move_on_after(seconds_before(reserved, cap=max_seconds)):
+        async with anyio.create_task_group() as tasks:
+            for query in queries:
+                tasks.start_soon(ask, query)
+    late = f"{source.title} did not answer in time. Try again with fewer variants."
+    outcomes = [found.get(one) or Outcome(one, error=ProviderTimeoutError(source.name, late)) for one in queries]
     ranking = rank(source, outcomes, offset=request.offset, start=start, size=size, limit=limit)
     if outcomes[0].error and not ranking.total:
         raise search_failure(source, outcomes[0].error)
@@ -125,32 +139,6 @@ async def ask_source(
 def depth(source: Source, last: int) -> int:
     """How many results of each variant are needed to rank the first `last`: whole blocks."""
     return min(source.request.LAST_RESULT, math.ceil(last / source.block) * source.block) if source.block else last
-
-
-async def _ask_all(
-    source: Source, request: SearchRequest, start: int, limit: int, *, max_seconds: float, progress: Progress
-) -> list[Outcome]:
-    """Ask every variant concurrently; each gets an answer or an error."""
-    outcomes, queries = dict[str, Outcome](), request.queries
-
-    async def ask(query: str) -> None:
-        try:
-            outcomes[query] = Outcome(query, await source.ask(query, request, offset=start, limit=limit))
-        except DeepCriticalError as error:
-            outcomes[query] = Outcome(query, error=error)
-        done, count = len(outcomes), len(queries)
-        if count > 1:
-            await progress(0.05 + 0.35 * done / count, f"{done} of {count} queries answered")
-
-    reserved = TO_FETCH_RECORDS if source.two_step else TO_KEEP_RESULTS
-    with anyio.move_on_after(seconds_before(reserved, cap=max_seconds)):
-        async with anyio.create_task_group() as tasks:
-            for query in queries:
-                tasks.start_soon(ask, query)
-    for query in (one for one in queries if one not in outcomes):
-        late = f"{source.title} did not answer in time. Try again with fewer variants."
-        outcomes[query] = Outcome(query, error=ProviderTimeoutError(source.name, late))
-    return [outcomes[query] for query in queries]
 
 
 def rank(source: Source, outcomes: Sequence[Outcome], *, offset: int, start: int, size: int, limit: int) -> Ranking:
@@ -261,23 +249,6 @@ def provider_reports(source: Source, outcomes: Sequence[Outcome], total: int) ->
     return tuple(merged_reports)
 
 
-def errors_of(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """What is missing: failed variants and, if nothing was found, failed providers."""
-    yield from (f'"{outcome.query}": {outcome.error.message}' for outcome in outcomes if outcome.error)
-    if not any(outcome.answer.ids for outcome in outcomes):
-        reports = (report for outcome in outcomes for report in outcome.answer.reports)
-        yield from (report.detail for report in reports if report.status == "failed")
-
-
-def remarks_of(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """The source's remarks on the query and, if different, on each variant, e.g. what it ignored."""
-    first, *others = outcomes
-    yield from first.answer.remarks
-    for outcome in others:
-        new = (remark for remark in outcome.answer.remarks if remark not in first.answer.remarks)
-        yield from (f'Variant "{outcome.query}": {remark}' for remark in new)
-
-
 MAX_LISTED_IDS = 10
 
 
@@ -386,47 +357,6 @@ async def gather(
     if ids and found.keys().isdisjoint(ids):
         raise _fetch_failure(source, ProviderResponseError(source.name, " ".join(lost)), ids, count)
     return found, lost
-
-
-async def keep(
-    source: Source,
-    publications: Sequence[Publication],
-    query: str,
-    session: Session,
-    *,
-    queries: Sequence[str],
-    unrelated: Sequence[Publication],
-    scores: Mapping[str, float],
-) -> Kept:
-    """Keep publications in the session, in their order, and score them against `query`; those of a source that is
-    scored have the source's `scores`, or none.
-
-    If the session cannot keep the publications, they are returned anyway, with an error. The `found_by` of the evidence
-    refers to the positions of `queries`. What is `unrelated` was omitted on purpose and must not appear as related
-    evidence.
-    """
-    given, errors = [scores.get(one.id, 0.0) for one in publications], list[str]()
-    kept = [Evidence.of(one, relevance=score) for one, score in zip(publications, given, strict=True)]
-    related, new = tuple[RelatedEvidence, ...](), 0
-    try:
-        outcomes = await session.add_evidence(publications)
-        new = sum(outcome.status == "added" for outcome in outcomes)
-        if not source.scored:
-            given = await session.relevance(query, [outcome.publication for outcome in outcomes])
-        kept = list[Evidence]()
-        for outcome, score in zip(outcomes, given, strict=True):
-            similar = dict.fromkeys((*outcome.evidence.similar, *(id for id, _ in outcome.folds)))
-            kept.append(outcome.evidence.model_copy(update={"similar": tuple(similar), "relevance": score}))
-        others = await session.known(unrelated)
-        related = await session.related(query, exclude={*(item.id for item in kept), *filter(None, others)})
-    except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
-        errors.append(f"The results were found, but not all could be kept: {error.message}")
-    by_id: dict[str, Evidence] = {}
-    for item, publication in zip(kept, publications, strict=True):
-        known = by_id.get(item.id, item.model_copy(update={"found_by": ()}))
-        numbers = {*known.found_by, *(queries.index(one) + 1 for one in publication.found_by)}
-        by_id[item.id] = known.model_copy(update={"found_by": tuple(sorted(numbers))})
-    return Kept(tuple(by_id.values()), tuple(item.id for item in kept), new, related, tuple(errors))
 
 
 def _fetch_failure(source: Source, error: ProviderError, ids: Sequence[str], count: int) -> ProviderError:

@@ -115,8 +115,7 @@ async def add_evidence(
     reread = [index for index in valid if clean_line(items[index].date).capitalize() not in ("", _date(items[index]))]
     await progress(0.1, f"keeping {counted(len(valid), 'item')}")
     both = {index: merged(one, texts[index]) for index, one in records.items() if index in texts}
-    known = texts | records | both
-    publications = {index: known[index] for index in valid}
+    publications = {index: (texts | records | both)[index] for index in valid}
     warnings = [
         f"Item {index}: its content is only an id, so that record was fetched."
         for index in records
@@ -146,47 +145,34 @@ async def add_evidence(
     outcome = dict(zip(valid, outcomes, strict=True))
     marked = {index: one.publication.id for index, one in outcome.items() if items[index].decides}
     decisions += await decided(session.store, items, marked)
-    new = {index: one for index, one in outcome.items() if one.status == "added"}
-    known = {index: one for index, one in outcome.items() if one.status == "duplicate"}
-    await progress(1.0, f"{len(new)} added, {len(known)} already known")
+    added, duplicates, similar = list[AddedItem](), list[DuplicateItem](), list[SimilarItem]()
+    for index, one in outcome.items():
+        id, reference = one.evidence.id, vancouver(records[index]) if index in records else ""
+        if one.status == "added":
+            added.append(AddedItem(index=index, id=id, reference=reference))
+            similar += (SimilarItem(index=index, id=other, similarity=round(near, 4)) for other, near in one.folds)
+        else:
+            near, why = round(one.similarity, 4), one.reason
+            known = DuplicateItem(index=index, duplicate_of=id, reference=reference, similarity=near, reason=why)
+            duplicates.append(known)
+        if is_marked(status := one.evidence.citation.status):
+            told.append(f"Item {index}: its paper is marked {status_label(status)}.")
+    await progress(1.0, f"{len(added)} added, {len(duplicates)} already known")
     rejected = tuple(_rejected(index, one, found.get(index)) for index, one in sorted(problems.items()))
-    references = {index: vancouver(one) for index, one in records.items()}
+    late = sum(one.verdict == "outage" for one in rejected)
     return AddResult(
         session_id=session.store.session_id,
-        added=tuple(
-            AddedItem(index=index, id=one.evidence.id, reference=references.get(index, ""))
-            for index, one in new.items()
-        ),
-        duplicates=tuple(
-            DuplicateItem(
-                index=index,
-                duplicate_of=one.evidence.id,
-                reference=references.get(index, ""),
-                similarity=round(one.similarity, 4),
-                reason=one.reason,
-            )
-            for index, one in known.items()
-        ),
-        similar=tuple(
-            SimilarItem(index=index, id=id, similarity=round(similarity, 4))
-            for index, one in new.items()
-            for id, similarity in one.folds
-        ),
+        added=tuple(added),
+        duplicates=tuple(duplicates),
+        similar=tuple(similar),
         decided=tuple(sorted(decisions, key=lambda one: one.index)),
         rejected=rejected,
-        warnings=(
-            *warnings,
-            *told,
-            *(
-                f"Item {index}: its paper is marked {status_label(one.evidence.citation.status)}."
-                for index, one in outcome.items()
-                if is_marked(one.evidence.citation.status)
-            ),
-        ),
+        warnings=(*warnings, *told),
         total=await session.store.count(),
         next_step=session.next_step(
             "".join(f"Item {at}: date {_shown(items[at].date)} read as {_date(items[at])}. " for at in reread).rstrip(),
-            _again(rejected),
+            "Correct the rejected items and send them again." if late < len(rejected) else "",
+            "Items with an outage can be sent again later as they are." if late else "",
             "Items that were merged before turned out to be different publications and are separate now."
             if any(one.separates for one in outcomes)
             else "",
@@ -215,13 +201,6 @@ def _rejected(index: int, reason: str, found: FoundRecord | None) -> RejectedIte
         return RejectedItem(index=index, reason=reason)
     candidates = [RecordCandidate(id=one.id, reference=vancouver(one)) for one in found.candidates]
     return RejectedItem(index=index, reason=reason, verdict=found.verdict, candidates=tuple(candidates))
-
-
-def _again(rejected: Sequence[RejectedItem]) -> str:
-    """What to do about rejected items: an outage is not theirs."""
-    late = sum(one.verdict == "outage" for one in rejected)
-    correct = "Correct the rejected items and send them again." if late < len(rejected) else ""
-    return f"{correct} {'Items with an outage can be sent again later as they are.' if late else ''}".strip()
 
 
 _NUMBERS = (

@@ -268,19 +268,14 @@ def _read(item: Evidence, part: _Part, text: Text) -> tuple[Evidence, int]:
         placed = {"section": section_of(where), "anchor": part.anchor, "notes": (), "details": _licence(text)}
         whole = item.model_copy(update={"content": content, **placed})
         return _between(whole, part.start, None) if part.start else whole, start + part.start
-    item = _of_one_hand(item, part.start, text)
-    return _between(item, part.start, part.end) if part.start or part.end is not None else item, part.start
-
-
-def _of_one_hand(item: Evidence, start: int, text: Text) -> Evidence:
-    """`item`, whose content ends with the paper's own text; from there on, its section says whose it is."""
-    own = own_length(text.parts, len(item.content))
-    if own >= len(item.content):
-        return item
-    if start >= own:
-        return item.model_copy(update={"section": section_of([one for one in text.parts if one.start <= start][-1])})
-    rest = f'{NOT_OWN}: what follows character {own:,}; get_evidence ids=["{item.id}@{own}-"].'
-    return item.model_copy(update={"content": item.content[:own].rstrip(), "details": (*item.details, rest)})
+    # The content ends with the paper's own text; from there on, its section says whose it is.
+    own, start = own_length(text.parts, len(item.content)), part.start
+    if start >= own and own < len(item.content):
+        item = item.model_copy(update={"section": section_of([one for one in text.parts if one.start <= start][-1])})
+    elif own < len(item.content):
+        rest = f'{NOT_OWN}: what follows character {own:,}; get_evidence ids=["{item.id}@{own}-"].'
+        item = item.model_copy(update={"content": item.content[:own].rstrip(), "details": (*item.details, rest)})
+    return _between(item, start, part.end) if start or part.end is not None else item, start
 
 
 def _between(item: Evidence, start: int, end: int | None) -> Evidence:

@@ -72,28 +72,22 @@ async def list_sessions(
     following = offset + len(page)
     registry = (await application(ctx).services()).sessions
     expired = await registry.expired(owner=caller()) if finds_titles(ctx) else []
-    beyond = [f"offset {offset} is beyond the last session."] if offset >= len(matching) > 0 else []
-    empty = KEPT_LATER if registry.lasting and not all(one.expires for one in page) else ""
     chosen = "" if registry.lasting or not own else "Sessions are kept in memory and end with the server."
+    warnings = [
+        f"offset {offset} is beyond the last session." if offset >= len(matching) > 0 else "",
+        KEPT_LATER if registry.lasting and not all(one.expires for one in page) else "",
+        registry.warning or chosen,
+        "" if finds_titles(ctx) else ONLY_THIS,
+        *(f"{one.session_id}: {one.damage}" for one in page if one.damage),
+        *map(_expired, expired[:MAX_EXPIRED]),
+    ]
     return SessionList(
         session_id=await current_id(ctx),
         total=len(own),
         matching=len(matching),
         sessions=tuple(map(_summary, page)),
         next_offset=following if following < len(matching) else -1,
-        warnings=tuple(
-            filter(
-                None,
-                (
-                    *beyond,
-                    empty,
-                    registry.warning or chosen,
-                    "" if finds_titles(ctx) else ONLY_THIS,
-                    *(f"{one.session_id}: {one.damage}" for one in page if one.damage),
-                    *map(_expired, expired[:MAX_EXPIRED]),
-                ),
-            )
-        ),
+        warnings=tuple(filter(None, warnings)),
         next_step=_next_step(query, own, page) if own or finds_titles(ctx) else NONE_HERE,
     )
 

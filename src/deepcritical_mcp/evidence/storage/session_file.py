@@ -153,7 +153,7 @@ class SessionFile:
                     is_ok = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
                     file.refresh()
                     rows = (row for row in itertools.starmap(Row, file._pages(_ALL)) if row.kind != "session")
-                    is_whole = is_ok and file._rows == file._count()
+                    is_whole = is_ok and file._rows == connection.execute(_COUNT).fetchone()[0]
                     if not (is_whole and all(row.is_intact(file.info.owner) for row in rows)):
                         raise DamagedFileError()
         except BaseException:
@@ -282,15 +282,12 @@ class SessionFile:
         return row
 
     def _put_own_row(self) -> None:
-        value = json.dumps(
-            {"format": FORMAT, "info": vars(self.info), "rows": self._count(), "change": self.change}
-        ).encode()
+        (count,) = self._connection.execute(_COUNT).fetchone()
+        written = {"format": FORMAT, "info": vars(self.info), "rows": count, "change": self.change}
+        value = json.dumps(written).encode()
         row = "session", "", 0, checksum("", "session", "", value), value
         self._connection.execute(_PUT, row)
         self._connection.execute(_PUT_COPY, row)
-
-    def _count(self) -> int:
-        return self._connection.execute(_COUNT).fetchone()[0]
 
 
 def salvaged(data: bytes) -> tuple[KeptSession, Sequence[Row]]:

@@ -127,7 +127,7 @@ class CollectionIndex:
         return None if found is None else found[:count]
 
     def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
-        """See `Space.nearest`."""
+        """For each vector, at most `limit` passages with at least that cosine, nearest first."""
         # What is nearly identical must not be missed.
         if least <= -1.0 and len(self) > SMALL and not self._has_failed and (collection := self._caught_up()):
             try:
@@ -230,7 +230,7 @@ class CollectionIndex:
 
 
 def _asked(collection: Collection, vectors: Sequence[Vector], limit: int) -> list[list[NearPassage]]:
-    """What a collection says is nearest to each vector, see `Space.nearest`."""
+    """What a collection says is nearest to each vector, see `CollectionIndex.nearest`."""
     queries = np.asarray(vectors, np.float32)
     found: Any = collection.query(query_embeddings=queries, n_results=limit, include=["distances"])
     rows = (zip(*some, strict=True) for some in zip(found["ids"], found["distances"], strict=True))

@@ -99,6 +99,10 @@ def article(record: Element) -> Publication:
         number = ""
     # Where older records have the PMCID: "PMC3680733 [Available on 06/12/14]".
     older = (text.split()[0] for text in texts_at(record, "MedlineCitation/OtherID[@Source='NLM']"))
+    # As PubMed writes the date of an issue if it is a season or a range.
+    of_issue = first(issue, "PubDate")
+    season = text_at(of_issue, "Season")
+    in_words = text_at(of_issue, "MedlineDate") or (f"{text_at(of_issue, 'Year')} {season}" if season else "")
     if _NO_TITLE.fullmatch(str(fields["title"])):
         fields["title"] = fields["vernacular_title"]
     if fields["medline_abbreviation"] == fields["journal_abbreviation"]:
@@ -113,7 +117,7 @@ def article(record: Element) -> Publication:
             "authors": _names(entry),
             "pmcid": fields["pmcid"] or next((one for one in older if one.startswith("PMC")), ""),
             "pages": fields["pages"] or _pages(entry) or number,
-            "issue_date": _words_of_date(first(issue, "PubDate")) if printed and not ahead else "",
+            "issue_date": in_words if printed and not ahead else "",
             "electronic_date": electronic or UNKNOWN_DATE,
         },
     )
@@ -237,12 +241,6 @@ def _date(element: Element, path: str) -> str:
         if date := date_of_parts(found[0] if found else "", named[1] if named else month, day):
             return date
     return ""
-
-
-def _words_of_date(date: Element) -> str:
-    """An issue's date as PubMed writes it if it is a season or a range; "" for any other."""
-    season = text_at(date, "Season")
-    return text_at(date, "MedlineDate") or (f"{text_at(date, 'Year')} {season}" if season else "")
 
 
 _SETS = {"PubmedArticleSet", "PubmedBookArticleSet", "MedlineCitationSet", "BookDocumentSet"}

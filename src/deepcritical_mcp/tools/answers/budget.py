@@ -88,7 +88,11 @@ def _fits(result_of: Callable[[Sequence[Evidence]], BaseModel], limit: int, leng
 
 
 def _search(result: SearchResult, limit: int, length: Length, *, saves_room: bool) -> SearchResult:
-    result = _said_once(result)
+    if len(result.query) > MAX_QUERY_SHOWN:  # it is whole only in `query`
+        short = clipped(result.query, MAX_QUERY_LENGTH)
+        told = (one.model_copy(update={"query": short}) if one.query == result.query else one for one in result.queries)
+        translation = clipped(result.query_translation, MAX_QUERY_SHOWN)
+        result = result.model_copy(update={"queries": tuple(told), "query_translation": translation})
     whole = result.evidence
     roomy = max(ROOMY, PER_RECORD * len(whole)) if saves_room else limit
     items = _abridged(result, limit, length, roomy) if result.providers else whole
@@ -275,16 +279,6 @@ _SHORTENED = {
     "notes": 'Notes are shortened: semantic_search with source="user" returns the complete notes.',
     "details": 'Details are shortened: ask for fewer ids, or export_evidence format="jsonl" for all of them.',
 }
-
-
-def _said_once(result: SearchResult) -> SearchResult:
-    """`result`; a long query is whole only in `query`."""
-    if len(result.query) <= MAX_QUERY_SHOWN:
-        return result
-    short = clipped(result.query, MAX_QUERY_LENGTH)
-    queries = (one.model_copy(update={"query": short}) if one.query == result.query else one for one in result.queries)
-    translation = clipped(result.query_translation, MAX_QUERY_SHOWN)
-    return result.model_copy(update={"queries": tuple(queries), "query_translation": translation})
 
 
 def _brief(result: SearchResult, limit: int) -> SearchResult:

@@ -187,7 +187,15 @@ async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = Tru
         InvalidInputError: it asks for a new session with a title that the caller has already, or that cannot be one.
         SessionRequiredError: no id was given, there is no default session, and `may_open` is False.
     """
-    session = await (_named_session(ctx, session_id) if session_id else _default_session(ctx, may_open))
+    if session_id:
+        session = await _named_session(ctx, session_id)
+    else:
+        registry, key = (await application(ctx).services()).sessions, _default_key(ctx)
+        if not key and not may_open:
+            raise SessionRequiredError()
+        before = registry.default_id(key, owner=caller())
+        store = await (registry.default(key, owner=caller()) if key else registry.open(owner=caller()))
+        session = CallSession(store, _must_be_named(registry, key), is_new=store.session_id != before)
     if about:
         await session.store.set_title_if_none(about)
     is_empty = not may_open and not await session.store.count()
@@ -247,15 +255,6 @@ async def _named_session(ctx: ToolContext, session_id: str) -> CallSession:
                 details={"session_id": latest.session_id},
             )
         return await continued(ctx, await registry.open(owner=owner, title=title))
-
-
-async def _default_session(ctx: ToolContext, may_open: bool) -> CallSession:
-    registry, key = (await application(ctx).services()).sessions, _default_key(ctx)
-    if not key and not may_open:
-        raise SessionRequiredError()
-    before = registry.default_id(key, owner=caller())
-    store = await (registry.default(key, owner=caller()) if key else registry.open(owner=caller()))
-    return CallSession(store, announce=_must_be_named(registry, key), is_new=store.session_id != before)
 
 
 def _must_be_named(registry: SessionRegistry, key: str) -> bool:
