@@ -24,7 +24,7 @@ from deepcritical_mcp.evidence.clustering import (
 from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
 from deepcritical_mcp.evidence.identity_values import CLAIMED, identity_numbers
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem
+from deepcritical_mcp.evidence.storage.stored_items import GONE, KeptItem
 from deepcritical_mcp.evidence.text_index import (
     IndexedTexts,
     Layout,
@@ -106,7 +106,7 @@ class Catalogue:
             if known:
                 catalogue._underived.discard(item.id)
         with contextlib.suppress(EvidenceStoreError, SessionBusyError):
-            if stale := [id for id, item in kept.items() if id not in catalogue and not item.is_gone]:
+            if stale := [id for id, item in kept.items() if id not in catalogue and item.order != GONE]:
                 space.remove(stale)
         return catalogue
 
@@ -140,7 +140,7 @@ class Catalogue:
         """Add a publication, or replace its earlier state under the same id, and under others if its members had
         them. `texts` are what is derived from it, if that is known."""
         publication, id = item.publication, item.id
-        if item.is_gone:
+        if item.order == GONE:
             self.remove(id)
             return
         known, keys = self._items.get(id), texts.keys if texts else None
@@ -396,24 +396,20 @@ class Catalogue:
             if one == id or (base_id(one) != id and any(member.publication.id == id for member in self.members(one)))
         ]
 
-    def _linked(self, new: Identity) -> list[str]:
-        """The ids of the publications that `new` could belong to, and of those that their members could belong to."""
-        found: dict[str, None] = {}
-        waiting = [new]
-        while waiting:
-            one = waiting.pop()
-            for id in [id for id in self._keys.having(*one.keys) if id not in found]:
-                if best_match(one, self._members[id]):
-                    found[id] = None
-                    waiting += (member.identity for member in self._members[id])
-        return sorted(found, key=lambda id: self._items[id].order)
-
     def place(self, publication: Publication) -> Placement:
         """Where a new publication belongs."""
         new = member_of(publication)
+        # The publications that it could belong to, and those that their members could belong to.
+        linked: dict[str, Cluster] = {}
+        waiting = [new.identity]
         with self._lock:
-            linked = self._linked(new.identity)
-            members = {id: self._members[id] for id in linked}
+            while waiting:
+                one = waiting.pop()
+                for id in [id for id in self._keys.having(*one.keys) if id not in linked]:
+                    if best_match(one, self._members[id]):
+                        linked[id] = self._members[id]
+                        waiting += (member.identity for member in linked[id])
+            members = {id: linked[id] for id in sorted(linked, key=lambda id: self._items[id].order)}
         for id, some in members.items():
             # The same record found again is merged into the earlier one.
             if same := next((one for one in some if one.facts == new.facts), None):
@@ -428,7 +424,7 @@ class Catalogue:
             return Placement(match, (match.id,), ()) if match.id else Placement(match, (), ((new,),))
         clusters = clusters_of([new, *(member for some in members.values() for member in some)])
         others = next([one for one in some if one is not new] for some in clusters if new in some)
-        return Placement(self._match(new.identity, others, members), tuple(linked), tuple(clusters))
+        return Placement(self._match(new.identity, others, members), tuple(members), tuple(clusters))
 
     def _match(self, new: Identity, others: Sequence[Member], members: Mapping[str, Cluster]) -> Match:
         if (found := best_match(new, others)) is None:

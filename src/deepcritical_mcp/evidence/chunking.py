@@ -156,8 +156,8 @@ def _chunks(text: str) -> list[Span]:
     start = 0
     while len(text) - start > CHUNK_LENGTH:
         middle, limit = start + CHUNK_LENGTH // 2, start + CHUNK_LENGTH
-        space = text.rfind(" ", middle, limit)
-        *_, end = (space if space > 0 else limit, *(match.end() for match in _BREAK.finditer(text, middle, limit)))
+        ends, space = [match.end() for match in _BREAK.finditer(text, middle, limit)], text.rfind(" ", middle, limit)
+        end = ends[-1] if ends else space if space > 0 else limit
         chunks.append(Span(start, end))
         word = _SPACE.search(text, end - CHUNK_OVERLAP, end)
         start = max(word.end() if word else end - CHUNK_OVERLAP, start + 1)

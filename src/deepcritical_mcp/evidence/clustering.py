@@ -10,13 +10,7 @@ from functools import cached_property, reduce
 from itertools import combinations, product
 from typing import Generic, NamedTuple, TypeVar
 
-from deepcritical_mcp.evidence.identity import (
-    LEVELS,
-    Identity,
-    contradict,
-    identity_of,
-    reason,
-)
+from deepcritical_mcp.evidence.identity import LEVELS, Identity, contradict, identity_of, reason
 from deepcritical_mcp.evidence.storage.stored_items import dumped
 from deepcritical_mcp.memory import remembering
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication, authority, merged, publication_id
@@ -171,7 +165,7 @@ def _joined(clusters: Sequence[Cluster], level: str) -> list[Cluster]:
     """Join what is the same on `level`. What could belong to either of two contradicting clusters joins neither, and in
     a chain of contradicting clusters none is joined."""
     given = [[member.identity for member in cluster] for cluster in clusters]
-    pairs = _pairs(range(len(clusters)))
+    pairs = set(map(frozenset, combinations(range(len(clusters)), 2)))
     rivals = {pair for pair in pairs if any(contradict(level, *both) for both in product(*(given[at] for at in pair)))}
     near = [
         pair for pair in pairs - rivals if any(reason(level, *both) for both in product(*(given[at] for at in pair)))
@@ -183,12 +177,9 @@ def _joined(clusters: Sequence[Cluster], level: str) -> list[Cluster]:
         owners = [first if owner == second else owner for owner in owners]
     for first in dict.fromkeys(owners):
         group = [place for place, owner in enumerate(owners) if owner == first]
-        together = [group] if _pairs(group).isdisjoint(rivals) else [[place] for place in group]
+        is_one = rivals.isdisjoint(map(frozenset, combinations(group, 2)))
+        together = [group] if is_one else [[place] for place in group]
         for some in together:
             members = (member for place in some for member in clusters[place])
             found.append(tuple(sorted(members, key=lambda member: member.rank)))
     return found
-
-
-def _pairs(places: Iterable[int]) -> set[frozenset[int]]:
-    return set(map(frozenset, combinations(places, 2)))

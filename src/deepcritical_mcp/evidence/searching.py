@@ -177,12 +177,7 @@ class Search:
         return best_within(passages, question, cosines, page, self._weight, self._floor, wanted)
 
     def closest(
-        self,
-        query: str,
-        vectors: NDArray[np.float32] | None,
-        exclude: Set[str],
-        limit: int,
-        min_relevance: float,
+        self, query: str, vectors: NDArray[np.float32] | None, exclude: Set[str], limit: int, min_relevance: float
     ) -> tuple[RelatedEvidence, ...]:
         """See `EvidenceStore.related`; `min_relevance` is the relevance from which evidence counts as close."""
         candidates = limit + len(exclude) + EXTRA_CANDIDATES
@@ -267,7 +262,7 @@ class Search:
             some = own[: self._catalogue.layout(id).short] if part < 0 else own[part : part + 1]
             for variant in asked:
                 if variant.vector is not None and len(some) and unit not in variant.cosines:
-                    variant.cosines[unit] = _best_cosine(variant.vector, some)
+                    variant.cosines[unit] = max(np.vecdot(some, variant.vector).tolist())
 
     def _vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         counts = {id: self._catalogue.vectors(id) for id in ids}
@@ -324,7 +319,7 @@ class Search:
 
 def relevances(query: NDArray[np.float32], vectors: Iterable[Sequence[Vector] | NDArray[np.float32]]) -> list[float]:
     """The similarity of each publication to `query`, from its vectors."""
-    return [_clipped(_best_cosine(query, some)) for some in vectors]
+    return [_clipped(max(np.vecdot(np.asarray(some, np.float32), query).tolist())) for some in vectors]
 
 
 def shared_words(query: str, evidence: Sequence[Publication]) -> list[float]:
@@ -349,10 +344,6 @@ def _spread(ranked: Iterator[str], scores: Mapping[str, float]) -> Iterator[str]
                 break
         counts[split_unit(left[at])[0]] += 1
         yield left.pop(at)
-
-
-def _best_cosine(query: NDArray[np.float32], vectors: Sequence[Vector] | NDArray[np.float32]) -> float:
-    return max(np.vecdot(np.asarray(vectors, np.float32), query).tolist())
 
 
 def _clipped(cosine: float) -> float:

@@ -104,7 +104,7 @@ class SessionRegistry:
         """
         title, digest = session_title(title) if title else "", _digest(owner)
         if digest:  # opening many must not push out other owners' sessions
-            own = [session for session in self._sessions.values() if session.space.info.owner == digest]
+            own = [session for session in self._sessions.values() if session.space.rows.info.owner == digest]
             if sum(session.size for session in own) >= self._settings.max_evidence_per_caller:
                 raise SessionFullError(
                     f"Your open sessions together hold {self._settings.max_evidence_per_caller:,} items of evidence, "
@@ -140,7 +140,7 @@ class SessionRegistry:
         digest = _digest(owner)
         infos = await run_sync(self._backend.sessions, digest, abandon_on_cancel=True)
         for id, session in self._sessions.items():
-            ours = session.space.info
+            ours = session.space.rows.info
             if ours.owner == digest:  # on a server, another process may have named it since
                 infos[id] = replace(infos.get(id, ours) if self._backend.shared else ours, used=session.used)
         listed = [self._listed(id, info) for id, info in infos.items() if info.title or info.items or info.searches]
@@ -314,7 +314,7 @@ class SessionRegistry:
                 "new session."
             )
         found = session or await self._reopen(session_id)
-        if found.space.info.owner != owner:
+        if found.space.rows.info.owner != owner:
             if session is None:
                 await self._close(found)
             raise SessionNotFoundError()
@@ -328,7 +328,7 @@ class SessionRegistry:
 
     async def _reopen(self, session_id: str) -> EvidenceStore:
         session = await self._opened(session_id, lambda: self._backend.open(session_id, self._embedder.name))
-        if self._backend.expires_by_use and session.space.info.used < self._clock() - self._ttl:
+        if self._backend.expires_by_use and session.space.rows.info.used < self._clock() - self._ttl:
             await self._close(session)  # the sweep deletes it, if the place where it is kept agrees about the time
             raise SessionNotFoundError()
         return session

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
@@ -35,7 +35,6 @@ from deepcritical_mcp.evidence.storage.stored_items import KeptItem
 from deepcritical_mcp.evidence.text_index import WordScores
 from deepcritical_mcp.excerpts import quoted
 from deepcritical_mcp.models import (
-    CitationSource,
     DocumentPassage,
     Evidence,
     Publication,
@@ -75,27 +74,15 @@ class EvidenceStore(SessionAccess):
     def warnings(self, ids: Collection[str] | None = None) -> tuple[str, ...]:
         """Warnings to include in results from this session; of what is not indexed yet only about these publications,
         if there are `ids`."""
-        damage = self._space.info.damage if self._space is not None else ""
+        damage = self._space.rows.info.damage if self._space is not None else ""
         warnings = list(filter(None, (self._backend.warning, damage, self._embedder.warning)))
         if self._catalogue is not None and not self._embedder.failure:
             warnings += self._catalogue.unfinished(ids)
         return tuple(warnings)
 
-    async def search_similar(
-        self,
-        query: str,
-        *,
-        variants: Sequence[str] = (),
-        max_results: int = 5,
-        source: CitationSource | Literal["any"] = "any",
-        min_relevance: float = 0.0,
-    ) -> list[Evidence]:
+    async def search_similar(self, query: str, *, max_results: int = 5) -> list[Evidence]:
         """The evidence that answers `query` best, by meaning and by words, best first; see `search`."""
-        scope = Scope(source=None if source == "any" else source)
-        found = await self.search(
-            query, variants=variants, max_results=max_results, scope=scope, min_relevance=min_relevance
-        )
-        return list(found.evidence)
+        return list((await self.search(query, max_results=max_results)).evidence)
 
     async def search(
         self,
@@ -158,11 +145,7 @@ class EvidenceStore(SessionAccess):
             return with_sections(found.evidence, [stored_text(catalogue, item.id) for item in found.evidence])
 
     async def best_passages(
-        self,
-        id: str,
-        question: str,
-        page: PassagePage = FIRST_PAGE,
-        wanted: Callable[[str], bool] | None = None,
+        self, id: str, question: str, page: PassagePage = FIRST_PAGE, wanted: Callable[[str], bool] | None = None
     ) -> tuple[tuple[DocumentPassage, ...], int]:
         """The passages of a stored text that answer `question` best, by meaning and by words alike, best first, those
         of a part together, rows of a table with its caption and header; and the offset of the next page, -1 if there

@@ -277,23 +277,20 @@ class FilePlace:
         except Timeout:  # when a busy machine has stopped this process, the lock may be free by now
             held = lock.acquire(blocking=False)
         with held:
-            old = self._read()
+            old = 0  # if there is none, or it makes no sense
+            try:
+                if not stat.S_ISREG(self._path.stat().st_mode):  # reading a pipe would never end
+                    raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+                with self._path.open("rb") as file:
+                    old = int(file.read(MAX_STATE_BYTES).decode("ascii"))
+            except UnicodeDecodeError:
+                raise OSError(errno.EILSEQ, os.strerror(errno.EILSEQ)) from None
+            except (FileNotFoundError, ValueError):
+                pass
             new = step(time.time_ns() // 1_000, old)
             if new != old:
                 self._path.touch(mode=0o600)
                 self._path.write_text(str(new))
-
-    def _read(self) -> int:
-        """The state; 0 if there is none or it makes no sense."""
-        try:
-            if not stat.S_ISREG(self._path.stat().st_mode):  # reading a pipe would never end
-                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-            with self._path.open("rb") as file:
-                return int(file.read(MAX_STATE_BYTES).decode("ascii"))
-        except UnicodeDecodeError:
-            raise OSError(errno.EILSEQ, os.strerror(errno.EILSEQ)) from None
-        except (FileNotFoundError, ValueError):
-            return 0
 
 
 class RedisPlace:

@@ -220,22 +220,18 @@ def outages_of(search: CopySearch) -> Iterator[str]:
             "Not everybody answered, so there may be a full text all the same; asking again may help: "
             + " ".join(dict.fromkeys(error.message for error in search.failures))
         )
-    elif search.copy and not search.remarks and (reason := _no_pubmed_record(search.lookup)):
-        record = search.lookup.record
+        return
+    # Why PubMed did not describe a paper that it may have.
+    lookup, record = search.lookup, search.lookup.record
+    asked = [one for one in lookup.attempts if one.provider == PUBMED and one.status in ("failed", "not_found")]
+    reason = lookup.unasked or next((one.detail for one in asked), "")
+    if record is None and lookup.failures:
+        reason = f"the record could not be looked up: {lookup.failures[0].message}"
+    if search.copy and not search.remarks and reason:
         told = "The citation is what the text says about itself, and whether it was retracted is unknown"
         if record and record.text.provider != search.provider:
             told = f"The citation is from {record.text.provider}, not PubMed, which may know of a retraction"
         yield f"{told}: {reason}"
-
-
-def _no_pubmed_record(lookup: Lookup) -> str:
-    """Why PubMed did not describe a paper that it may have; "" if it did, or has nothing to say about it."""
-    if lookup.record is None and lookup.failures:
-        return f"the record could not be looked up: {lookup.failures[0].message}"
-    if lookup.unasked:
-        return lookup.unasked
-    asked = (one for one in lookup.attempts if one.provider == PUBMED and one.status in ("failed", "not_found"))
-    return next((one.detail for one in asked), "")
 
 
 def unconfirmed(claim: Publication, records: Sequence[Publication], lookup: Lookup) -> str:

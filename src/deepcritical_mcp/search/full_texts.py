@@ -30,14 +30,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.evidence.identity import bears_out
 from deepcritical_mcp.evidence.identity_values import identity_of
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
-from deepcritical_mcp.models import (
-    SESSION,
-    Attempt,
-    FetchVerdict,
-    Publication,
-    Text,
-    TextKind,
-)
+from deepcritical_mcp.models import SESSION, Attempt, FetchVerdict, Publication, Text, TextKind
 from deepcritical_mcp.net.client import InFlight
 from deepcritical_mcp.reading import bounded
 from deepcritical_mcp.search.copies import (
@@ -140,11 +133,7 @@ class FullTexts:
         return await self._kept(document, search, session)
 
     async def fetch(
-        self,
-        documents: Sequence[DocumentId],
-        session: ReadingSession,
-        *,
-        progress: Progress = no_progress,
+        self, documents: Sequence[DocumentId], session: ReadingSession, *, progress: Progress = no_progress
     ) -> list[FoundRecord]:
         """The record of each document, or its page if it is not a paper or trial. Papers known by numbers cost four
         requests at most, all together; what the session has costs none. If anybody is asked, it is in the session's log

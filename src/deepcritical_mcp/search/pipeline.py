@@ -120,7 +120,8 @@ class SourceSearch:
         if source.two_step:
             await progress(0.4, f"fetching {len(page.ids)} of {ranking.total:,} records")
         records, missing = await gather(source, page.ids, session, records=ranking.records, count=ranking.total)
-        found = [_found(records[id], ranking.found_by[id]) for id in page.ids if id in records]
+        there = [id for id in page.ids if id in records]
+        found = [records[id].model_copy(update={"found_by": ranking.found_by[id]}) for id in there]
         contested: tuple[str, ...] = ()
         if source.witnessed:
             found, contested = await self._witness.completed(found)
@@ -220,7 +221,8 @@ class SourceSearch:
             name = source.named(id)
             raise InvalidInputError(f"{source.title} has no record with {name}. Check the number, or search by title.")
         seed = records[id]
-        found = [_found(records[one], linked.found_by[one]) for one in wanted if one in records]
+        there = [one for one in wanted if one in records]
+        found = [records[one].model_copy(update={"found_by": linked.found_by[one]}) for one in there]
         queries = [report.query for report in reported]
         kept, (evidence, counters, problems) = await self._kept(
             found, seed.title, session, recording, progress, queries=queries, unrelated=[seed]
@@ -415,10 +417,6 @@ class SourceSearch:
         elif result.total_found and request.offset >= result.total_found:
             warnings.append(f"There are {result.total_found:,} results; offset {request.offset:,} is beyond the last.")
         return result.model_copy(update={"warnings": _unique(result.warnings, warnings, session.warnings())})
-
-
-def _found(record: Publication, queries: tuple[str, ...]) -> Publication:
-    return record.model_copy(update={"found_by": queries})
 
 
 def _reach(page: Page, ranking: Ranking, request: SearchRequest) -> Iterator[str]:

@@ -116,10 +116,7 @@ class RecordFinder:
     each of `lookups` for those that are still without a record."""
 
     def __init__(
-        self,
-        pubmed: Source | None,
-        providers: Sequence[FullTextSource],
-        lookups: Sequence[Service] = (),
+        self, pubmed: Source | None, providers: Sequence[FullTextSource], lookups: Sequence[Service] = ()
     ) -> None:
         self._pubmed = pubmed
         self._providers = providers

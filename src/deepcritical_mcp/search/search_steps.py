@@ -186,18 +186,16 @@ def _unite(answers: Sequence[Answer]) -> tuple[list[list[str]], dict[str, Public
         names: dict[str, str] = {}
         for id in (id for id in ids if id in answer.records):
             record = answer.records[id]
-            name = names[id] = id if id in records else by_text.setdefault(_text_key(record) or id, id)
+            texts = (_NOT_A_LETTER.sub(" ", text).strip().casefold() for text in (record.title, record.text.content))
+            title, content = texts
+            is_long = len(title) >= _MIN_TITLE_LENGTH and len(content) >= _MIN_CONTENT_LENGTH
+            key = f"{title}\n{content}" if is_long and record.source == "web" else id
+            name = names[id] = id if id in records else by_text.setdefault(key, id)
             records[name] = merged(records[name], record) if name in records else record
             if id in answer.scores:
                 scores[name] = max(answer.scores[id], scores.get(name, 0.0))
         rankings.append([names.get(id, id) for id in ids])
     return rankings, records, scores
-
-
-def _text_key(record: Publication) -> str:
-    title, content = (_NOT_A_LETTER.sub(" ", text).strip().casefold() for text in (record.title, record.text.content))
-    is_long = len(title) >= _MIN_TITLE_LENGTH and len(content) >= _MIN_CONTENT_LENGTH
-    return f"{title}\n{content}" if is_long and record.source == "web" else ""
 
 
 def fuse(rankings: Sequence[Sequence[str]], weights: Sequence[float] = ()) -> list[str]:

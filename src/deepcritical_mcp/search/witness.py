@@ -160,11 +160,7 @@ class Witness:
     """
 
     def __init__(
-        self,
-        lookups: Sequence[Service] = (),
-        pubmed: Source | None = None,
-        *,
-        off: Sequence[str] = (),
+        self, lookups: Sequence[Service] = (), pubmed: Source | None = None, *, off: Sequence[str] = ()
     ) -> None:
         self._witnesses = [one for one in lookups if isinstance(one, StatusLookup)]
         self._records = [one for one in lookups if isinstance(one, RecordLookup) and not isinstance(one, StatusLookup)]

@@ -401,7 +401,7 @@ def decision_problem(item: EvidenceItem) -> str:
     tags, reason = item.clean_tags, clean_line(item.reason)
     words = [tag for tag in tags if tag != NO_TAGS and not is_findable(tag)]
     long = next((tag for tag in tags if len(tag) > MAX_TAG_LENGTH), "")
-    problems = {
+    problems: dict[str, object] = {
         f"reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH}": len(reason) > MAX_REASON_LENGTH,
         'decision="undecided" takes a decision back and keeps no reason: leave reason out, or use tags': (
             item.decision == "undecided" and reason
@@ -411,16 +411,14 @@ def decision_problem(item: EvidenceItem) -> str:
         f"{', '.join(words)}: that is a decision, not a tag; pass it as decision": words,
         f'tags: "{NO_TAGS}" takes all tags away, so pass it alone': NO_TAGS in tags and len(tags) > 1,
     }
-    of_kept = {
-        "pass decision, reason or tags with it (get_evidence reads it)": not item.decides,
-        "for a note about it pass pmid, doi or url with content, in another item": (
-            item.content.strip() or item.reference.strip()
-        ),
-    }
-    problems |= {f"id is of evidence that is kept: {what}": item.id and is_true for what, is_true in of_kept.items()}
-    others = item.numbers if item.id else []
-    is_other = any(evidence_id(one) != _kept_id(item.id) for one in others)
-    problems["id and another identifier are not the same: pass only id"] = is_other
+    if item.id:
+        kept, has_text = "id is of evidence that is kept", item.content.strip() or item.reference.strip()
+        is_other = any(evidence_id(one) != _kept_id(item.id) for one in item.numbers)
+        problems |= {
+            f"{kept}: pass decision, reason or tags with it (get_evidence reads it)": not item.decides,
+            f"{kept}: for a note about it pass pmid, doi or url with content, in another item": has_text,
+            "id and another identifier are not the same: pass only id": is_other,
+        }
     return next((problem for problem, is_true in problems.items() if is_true), "")
 
 

@@ -65,11 +65,6 @@ class Space:
                 rows.record(model=model)
         return cls(session_id, rows)
 
-    @property
-    def info(self) -> KeptSession:
-        """The session's metadata."""
-        return self.rows.info
-
     def read(self) -> list[KeptItem]:
         """Everything stored, unordered."""
         with self.lock:
@@ -167,7 +162,7 @@ class Space:
 
     def _begin(self) -> None:
         if self._create is not None:  # who reads in another thread may still read the empty session
-            self.rows, self._create = self._create(self.info), None
+            self.rows, self._create = self._create(self.rows.info), None
             self._state = self.rows.state()
 
     @contextlib.contextmanager
@@ -184,7 +179,7 @@ class Space:
 
     def _check_model(self) -> None:
         """Vectors of two models cannot be compared."""
-        if self.info.model != self._model:
+        if self.rows.info.model != self._model:
             raise SessionBusyError(
                 "This session is open in another window, with another embedding model (DEEPCRITICAL_EMBEDDING_MODEL). "
                 'Use the same in both, or pass "new" as session_id to open a fresh session.'

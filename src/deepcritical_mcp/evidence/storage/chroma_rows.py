@@ -20,11 +20,7 @@ from chromadb.api.client import Client
 from chromadb.errors import ChromaError, NotFoundError
 from numpy.typing import NDArray
 
-from deepcritical_mcp.errors import (
-    DeepCriticalError,
-    EvidenceStoreError,
-    SessionNotFoundError,
-)
+from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.session_file import DISK_FULL, FORMAT, Row, RowKind
 from deepcritical_mcp.evidence.storage.stored_items import UNKNOWN, KeptSession, packed
 from deepcritical_mcp.evidence.storage.version_0_2 import FORMAT as FORMAT_OF_0_2
@@ -279,7 +275,7 @@ class ServerRows:
                 {id: row for id, row in self._renewing(_records(one)) if "kind" not in row}
                 for one in (self._rows, self._session)
             )
-            items = [item_of(row, embedded=False) for row in (words | embedded).values() if "publication" in row]
+            items = [item_of(row) for row in (words | embedded).values() if "publication" in row]
             self.delete("vectors", [item.id for item in items])
             self.put("item", [(item.id, packed(item)) for item in items], self.change + bool(items))
             documents = [id for id, row in words.items() if "document" in row]

@@ -144,20 +144,14 @@ class KeptItem:
         return self.given or (self.publication,)
 
     @property
-    def is_gone(self) -> bool:
-        """Whether its publication was removed, and it only keeps its place."""
-        return self.order == _GONE
-
-    @property
     def place(self) -> KeptItem:
         """What takes its place when it is removed, so that other processes learn of that."""
         text = Text(kind="note", content="[removed]")
-        return KeptItem(
-            Publication(id=self.id, source=self.publication.source, title="[removed]", texts=(text,)), _GONE
-        )
+        return KeptItem(Publication(id=self.id, source=self.publication.source, title="[removed]", texts=(text,)), GONE)
 
 
-_GONE = -1
+GONE = -1
+"""The `order` of an item whose publication was removed, and that only keeps its place."""
 
 
 def packed(item: KeptItem) -> bytes:

@@ -274,10 +274,22 @@ def read_records(body: bytes) -> Records:
         raise unreadable("it declares entities of its own, which PubMed never does")
     if body.count(b"<") > MAX_TAGS:
         raise unreadable("it has too many tags")
-    records, broken = _split(body)
-    publications: list[Publication] = []
-    failed, deleted = list(broken), list[str]()
-    for record in records:
+    try:
+        root, text, is_damaged = read_xml(body)
+    except XmlError:
+        refuse_xml_errors(body)
+        raise unreadable("it is not XML") from None
+    records, failed = [root] if root.tag in _READERS else [*root], list[tuple[str, str]]()
+    if is_damaged:
+        records, failed = _split_one_by_one(text)
+    else:
+        records = [one for one in records if one.tag in _READERS.keys() | _DELETIONS]
+        if not records:
+            refuse_xml_errors(body)
+        if root.tag not in _ROOTS:
+            raise unreadable(f"it contains <{root.tag[:40]}> where records were expected")
+    publications, deleted = list[Publication](), list[str]()
+    for record in records[:MAX_RECORDS]:
         if record.tag in _DELETIONS:
             deleted += texts_at(record, "PMID")
             continue
@@ -290,28 +302,12 @@ def read_records(body: bytes) -> Records:
     losses = {pmid: f"PMID {pmid} could not be read: {reason}." for pmid, reason in failed if pmid}
     losses |= {pmid: f"PMID {pmid} was withdrawn from PubMed." for pmid in deleted}
     unnamed = tuple(f"A record could not be read: {reason}." for pmid, reason in failed if not pmid)
-    return Records(tuple(publications), losses, unnamed, well_formed=not broken)
-
-
-def _split(body: bytes) -> tuple[list[Element], list[tuple[str, str]]]:
-    """The records in a response; and of those that are not XML, after all repairs, the PMID or "" and the reason."""
-    try:
-        root, text, is_damaged = read_xml(body)
-    except XmlError:
-        refuse_xml_errors(body)
-        raise unreadable("it is not XML") from None
-    if is_damaged:
-        return _split_one_by_one(text)
-    records = [root] if root.tag in _READERS else [one for one in root if one.tag in _READERS.keys() | _DELETIONS]
-    if not records:
-        refuse_xml_errors(body)
-    if root.tag not in _ROOTS:
-        raise unreadable(f"it contains <{root.tag[:40]}> where records were expected")
-    return records[:MAX_RECORDS], []
+    return Records(tuple(publications), losses, unnamed, well_formed=not is_damaged)
 
 
 def _split_one_by_one(text: str) -> tuple[list[Element], list[tuple[str, str]]]:
-    """Like `_split`, one record at a time, so that a broken one does not affect the others."""
+    """The records in a damaged response, read one at a time, so that a broken one does not affect the others; and of
+    those that are not XML, the PMID or "" and the reason."""
     before, *pieces = _RECORD.split(text)
     root = _ROOT.match(before or text)
     if not root or root[1] not in _ROOTS:

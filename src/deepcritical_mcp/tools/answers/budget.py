@@ -221,15 +221,10 @@ def _mark(id: str, gap: Span, end: int | None = None) -> str:
     return f'[… {gap.length:,} characters left out: get_evidence ids=["{reading}"] …]'
 
 
-def _left(whole: Sequence[Evidence], shown: Sequence[Evidence]) -> list[str]:
-    """The ids of what is not shown, of passages with their anchors."""
-    return [f"{item.id}@{item.anchor}" if item.anchor else item.id for item in whole[len(shown) :]]
-
-
 def _list_of(result: EvidenceList, whole: Sequence[Evidence], shown: Sequence[Evidence]) -> EvidenceList:
     """`result` with only the items `shown`."""
     notes = _remarks(whole, shown)
-    if left := _left(whole, shown):
+    if left := [f"{one.id}@{one.anchor}" if one.anchor else one.id for one in whole[len(shown) :]]:
         notes.append(f"{counted(len(left), 'more does', 'more do')} not fit here; get_evidence ids={json.dumps(left)}.")
     return result.model_copy(
         update={
@@ -245,7 +240,7 @@ def _result_of(
 ) -> SearchResult:
     """`result` with only the items `shown`; the next page starts after the last, or `named` of the others are named."""
     notes, update = _remarks(whole, shown), dict[str, object]()
-    if left := _left(whole, shown):
+    if left := [f"{one.id}@{one.anchor}" if one.anchor else one.id for one in whole[len(shown) :]]:
         more = ", and so on; list_evidence has all ids" if len(left) > named else ""
         call = f"get_evidence ids={json.dumps(left[:named])}{more}"
         if result.offsets and shown:  # the next page starts earlier

@@ -239,7 +239,11 @@ def source_lines(citation: Citation) -> Iterator[str]:
             yield inert(citation.reference)
         return
     published = [notice for notice in citation.status_notices if notice.kind == "published"]
-    yield from (f"{NOTICE_LABELS['published']} {_published(one)}" for one in published)
+    for one in published:  # the article that a preprint became, to be cited in its place
+        address = inert(f"https://pubmed.ncbi.nlm.nih.gov/{one.pmid}/")
+        number = f"PMID {inert(one.pmid)} {address}" if one.pmid else inert(one.own_doi)
+        place = f"({inert(_place(one))})" if number and one.reference else inert(_place(one))
+        yield " ".join(filter(None, (NOTICE_LABELS["published"], number, place)))
     shown = lean_citation(citation)
     yield f"Reference: {inert(shown.reference)}"
     more = max(len(citation.registrations) - _MAX_REGISTRATIONS, 0)
@@ -262,14 +266,6 @@ def source_lines(citation: Citation) -> Iterator[str]:
         yield f"Claims to be {' and '.join(claims)}, which no record confirms: cite it as itself"
     if shown.url:
         yield inert(shown.url)
-
-
-def _published(notice: StatusNotice) -> str:
-    """The article that a preprint became, to be cited in its place."""
-    address = inert(f"https://pubmed.ncbi.nlm.nih.gov/{notice.pmid}/")
-    number = f"PMID {inert(notice.pmid)} {address}" if notice.pmid else inert(notice.own_doi)
-    place = f"({inert(_place(notice))})" if number and notice.reference else inert(_place(notice))
-    return " ".join(filter(None, (number, place)))
 
 
 def notices_in_heading(citation: Citation) -> str:
