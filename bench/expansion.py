@@ -104,7 +104,7 @@ class Collection:
         if weight:
             rankings = [await self.ranking(query) for query in queries]
             return fuse(rankings, [weight] + [1.0] * (len(rankings) - 1))
-        return self._named(await self.store.search_similar(queries[0], variants=queries[1:], max_results=DEPTH))
+        return self._named((await self.store.search(queries[0], variants=queries[1:], max_results=DEPTH)).evidence)
 
     def _named(self, found: Sequence[Evidence]) -> list[str]:
         ids = [id for item in found for id in (item.id, *item.similar)]

@@ -78,17 +78,16 @@ def sentences(text: str) -> list[Span]:
 def whole_sentences(text: str) -> Sequence[Span]:
     starts = [0]
     for end in _END.finditer(text):
-        if (not end["mark"] or "\n" in end[0] or _ends_here(text, end.start(), end.end())) and end.end() < len(text):
-            starts.append(end.end())
+        stop, following = end.span()
+        if end["mark"] and "\n" not in end[0]:
+            words = text[max(0, stop - 12) : stop].split()
+            word = words[-1].lstrip("([\"'“‘") if words else ""
+            is_short = text[stop] == "." and (word.lower() in _ABBREVIATIONS or _INITIALS.fullmatch(word))
+            if is_short or text[following : following + 1].islower():
+                continue
+        if following < len(text):
+            starts.append(following)
     return [Span(*span) for span in pairwise((*starts, len(text)))] if text else []
-
-
-def _ends_here(text: str, stop: int, following: int) -> bool:
-    if text[following : following + 1].islower():
-        return False
-    words = text[max(0, stop - 12) : stop].split()
-    word = words[-1].lstrip("([\"'“‘") if words else ""
-    return text[stop] != "." or not (word.lower() in _ABBREVIATIONS or _INITIALS.fullmatch(word))
 
 
 def _parts(text: str, sentence: Span) -> Iterator[Span]:

@@ -127,15 +127,18 @@ async def complete(
     known: CompletionContext | None,
 ) -> Completion:
     """Suggestions for one argument, best first; empty if there are none."""
-    if isinstance(ref, PromptReference):
-        if argument.name == "depth":
-            return _completion(DEPTHS, argument.value)
-        if argument.name == "session":
-            return _completion(await _session_names(ctx), argument.value)
-        return _completion(await _topics(ctx), argument.value)
-    if not ref.uri.startswith(("evidence://", "report://")):
-        return _completion((), argument.value)
-    return _completion(await _session_or_evidence_ids(ctx, argument, known), argument.value)
+    candidates: Iterable[str] = ()
+    if isinstance(ref, ResourceTemplateReference):
+        if ref.uri.startswith(("evidence://", "report://")):
+            is_session = argument.name == "session_id"
+            candidates = await (_session_names(ctx) if is_session else _evidence_ids(ctx, known))
+    elif argument.name == "depth":
+        candidates = DEPTHS
+    else:
+        candidates = await (_session_names(ctx) if argument.name == "session" else _topics(ctx))
+    prefix = argument.value.casefold()
+    matches = list(dict.fromkeys(text for text in candidates if text.casefold().startswith(prefix)))
+    return Completion(values=matches[:MAX_SUGGESTIONS], total=len(matches), has_more=len(matches) > MAX_SUGGESTIONS)
 
 
 async def _topics(ctx: ToolContext) -> list[str]:
@@ -148,11 +151,7 @@ async def _topics(ctx: ToolContext) -> list[str]:
     return [text for text, _ in (*queries.most_common(), *mesh_terms.most_common())]
 
 
-async def _session_or_evidence_ids(
-    ctx: ToolContext, argument: CompletionArgument, known: CompletionContext | None
-) -> list[str]:
-    if argument.name == "session_id":
-        return await _session_names(ctx)
+async def _evidence_ids(ctx: ToolContext, known: CompletionContext | None) -> list[str]:
     session_id = ((known.arguments if known else None) or {}).get("session_id", "")
     try:
         given = await read_session(ctx, session_id) if session_id else None
@@ -170,9 +169,3 @@ async def _session_names(ctx: ToolContext) -> list[str]:
         return []
     titles = [one.title for one in own if one.title] if finds_titles(ctx) else []
     return [*([store.session_id] if store else []), *titles, *(one.session_id for one in own)]
-
-
-def _completion(candidates: Iterable[str], prefix: str) -> Completion:
-    prefix = prefix.casefold()
-    matches = list(dict.fromkeys(text for text in candidates if text.casefold().startswith(prefix)))
-    return Completion(values=matches[:MAX_SUGGESTIONS], total=len(matches), has_more=len(matches) > MAX_SUGGESTIONS)

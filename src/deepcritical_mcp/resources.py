@@ -32,7 +32,6 @@ from deepcritical_mcp.tools.kept_evidence import page_of
 from deepcritical_mcp.tools.offered import as_offered, without_tools
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.storage.stored_items import KeptSession
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 SESSION_URI = "evidence://{session_id}"
@@ -99,7 +98,11 @@ async def session_resources(ctx: ToolContext) -> list[Resource]:
     other sessions, the last used first."""
     try:
         store = await existing_session(ctx)
-        others = [_listed_session(one) for one in (await own_sessions(ctx))[: MAX_SESSIONS_LISTED + 1]]
+        others: list[Resource] = []
+        for one in (await own_sessions(ctx))[: MAX_SESSIONS_LISTED + 1]:
+            size = f": {counted(one.items, 'item')} of evidence" if one.items >= 0 else ""
+            title = f"{one.title or 'A session without a title'}{size}"
+            others.append(_markdown(SESSION_URI.replace("{session_id}", one.session_id), "session", title))
         if store is None:
             return others[:MAX_SESSIONS_LISTED]
         total = await store.count()
@@ -132,12 +135,6 @@ async def _session_facts(ctx: ToolContext, store: EvidenceStore) -> Iterator[str
         "Searches": f"{len(log)}{f', {failed} failed' if failed else ''}" if log else "",
     }
     return (f"{name}: {value}" for name, value in facts.items() if value)
-
-
-def _listed_session(session: KeptSession) -> Resource:
-    size = f": {counted(session.items, 'item')} of evidence" if session.items >= 0 else ""
-    title = f"{session.title or 'A session without a title'}{size}"
-    return _markdown(SESSION_URI.replace("{session_id}", session.session_id), "session", title)
 
 
 def _markdown(uri: str, name: str, title: str) -> Resource:

@@ -101,7 +101,10 @@ class DeepCriticalServer(MCPServer[AppContext]):
         self._off = {spec.name: why for spec in chosen if (why := source_off(spec.source, off))}
         self._specs = {spec.name: spec for spec in chosen if spec.name not in self._off}
         self._hidden = tuple(spec.name for spec in TOOLS if spec not in chosen)
-        before = (_measure_params, _forget_arguments, self._add_session_resources)
+        before = (_bound_params, self._add_session_resources)
+        board = Apps()  # for hosts that support MCP Apps
+        about: dict[str, Any] = {"name": "board", "title": "Evidence board", "mime_type": APP_MIME_TYPE}
+        board.add_resource(FunctionResource.from_function(board_page, BOARD_URI, **about))
         super().__init__(
             "deepcritical-mcp",
             title="DeepCritical",
@@ -109,7 +112,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
             version=__version__,
             lifespan=lifespan,
             log_level=app.settings.log_level,
-            extensions=[board_extension()],
+            extensions=[board],
             middleware=[*before, *middleware, self._warm_up_once],
         )
         self.app = app
@@ -337,9 +340,10 @@ def create_server(
     return DeepCriticalServer(app, profile=profile, middleware=middleware, warm_up=warm_up, finds_titles=finds_titles)
 
 
-async def _measure_params(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Middleware that measures what a request holds before anything else looks at it; a tool's arguments are measured
-    by the tool's schema."""
+async def _bound_params(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Middleware that measures what a request holds before anything else looks at it (a tool's arguments are measured
+    by the tool's schema), and empties a call's arguments after it, because the SDK keeps a connection's last message
+    until the next."""
     params = ctx.params or {}
     if ctx.method == "tools/call":
         params = {name: value for name, value in params.items() if name != "arguments"}
@@ -348,11 +352,6 @@ async def _measure_params(ctx: ServerRequestContext[Any, Any], call_next: CallNe
         raise MCPError(
             INVALID_PARAMS, f"The parameters are too long or nested too deeply: at most {most:,} characters."
         )
-    return await call_next(ctx)
-
-
-async def _forget_arguments(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Middleware that empties a call's arguments, because the SDK keeps a connection's last message until the next."""
     result: HandlerResult = None
     try:
         result = await call_next(ctx)
@@ -389,16 +388,6 @@ def _failure(name: str, error: DeepCriticalError, hidden: Sequence[str]) -> Call
         structured_content={"error": {**details, "message": message, "details": dict(error.details)}},
         is_error=True,
     )
-
-
-def board_extension() -> Apps:
-    """The evidence board, for hosts that support MCP Apps."""
-    apps = Apps()
-    page = FunctionResource.from_function(
-        board_page, BOARD_URI, name="board", title="Evidence board", mime_type=APP_MIME_TYPE
-    )
-    apps.add_resource(page)
-    return apps
 
 
 async def result_meta(context: Context[AppContext, Any], result: BaseModel) -> dict[str, Any] | None:

@@ -270,8 +270,7 @@ def quoted_lines(text: str, indent: str = "") -> Sequence[str]:
     fence, emphasizes = longer_code_marks(text, 3), _emphasizes(text)
     shown: list[str] = []
     for is_code, lines in groupby(
-        text.split("\n"),
-        lambda line: bool(_is_block(line) or _ACTIVE.search(line) or (emphasizes and "*" in line)),
+        text.split("\n"), lambda line: bool(_is_block(line) or _ACTIVE.search(line) or (emphasizes and "*" in line))
     ):
         shown += [fence] * is_code + [*lines] + [fence] * is_code
     return tuple(f"{indent}> {line}" for line in shown)

@@ -69,14 +69,17 @@ def normalize_url(url: str) -> str:
     if address is None:
         return _visible(url)
     path = _folded_path(address.path)
+    pairs = (pair.replace("+", "%20").partition("=") for pair in address.query.split("&") if not _is_tracking(pair))
+    query = [(_percent(name, _QUERY_PLAIN), _percent(value, _QUERY_PLAIN)) for name, _, value in pairs if name]
+    query.sort(key=itemgetter(0))
     return str(
         address._replace(
             scheme="https" if address.port in (None, DEFAULT_PORTS[address.scheme]) else address.scheme,
             port=None if address.port == DEFAULT_PORTS[address.scheme] else address.port,
             host=_folded_host(address.host, has_path=bool(path)),
             path=path,
-            query=_sorted_query(address.query),
-            fragment=_percent(_route(address.fragment), _PATH_PLAIN, _PATH_MARKS + "?#"),
+            query="&".join(f"{name}={value}" if value else name for name, value in query),
+            fragment=_percent(address.fragment, _PATH_PLAIN, _PATH_MARKS + "?#"),
         )
     )
 
@@ -90,7 +93,7 @@ def clean_url(url: str) -> str:
     if address is None:
         return _visible(url)
     query = "&".join(pair for pair in address.query.split("&") if pair and not _is_tracking(pair))
-    return str(address._replace(path=address.path.rstrip("/"), query=query, fragment=_route(address.fragment)))
+    return str(address._replace(path=address.path.rstrip("/"), query=query))
 
 
 def without_secrets(text: str) -> str:
@@ -187,7 +190,9 @@ def _address(url: str) -> _Address | None:
         return None
     if scheme not in DEFAULT_PORTS or not _HOST.fullmatch(host):
         return None
-    return _Address(scheme, host, port, *(part.replace(" ", "%20") for part in parts[2:]))
+    path, query, fragment = (part.replace(" ", "%20") for part in parts[2:])
+    # A fragment counts if it selects a page (#!/page, #/page).
+    return _Address(scheme, host, port, path, query, fragment if fragment.startswith(("!", "/")) else "")
 
 
 def ascii_host(host: str) -> str:
@@ -215,26 +220,17 @@ def _folded_host(host: str, *, has_path: bool) -> str:
 
 
 def _folded_path(path: str) -> str:
+    """A path without dot segments, the ids of sessions and a slash at its end."""
     path, earlier = _percent(path, _PATH_PLAIN, _PATH_MARKS), ""
     while path != earlier:
-        earlier, path = path, _without_dots(_PATH_SESSION.sub("", path)).rstrip("/")
+        earlier, kept = path, list[str]()
+        for segment in _PATH_SESSION.sub("", path).split("/"):
+            if segment == "..":
+                del kept[max(1, len(kept) - 1) :]
+            elif segment != ".":
+                kept.append(segment)
+        path = "/".join(kept).rstrip("/")
     return path
-
-
-def _without_dots(path: str) -> str:
-    kept: list[str] = []
-    for segment in path.split("/"):
-        if segment == "..":
-            del kept[max(1, len(kept) - 1) :]
-        elif segment != ".":
-            kept.append(segment)
-    return "/".join(kept)
-
-
-def _sorted_query(query: str) -> str:
-    pairs = (pair.replace("+", "%20").partition("=") for pair in query.split("&") if not _is_tracking(pair))
-    canonical = [(_percent(name, _QUERY_PLAIN), _percent(value, _QUERY_PLAIN)) for name, _, value in pairs if name]
-    return "&".join(f"{name}={value}" if value else name for name, value in sorted(canonical, key=itemgetter(0)))
 
 
 def _is_secret(name: str) -> bool:
@@ -246,11 +242,6 @@ def _is_secret(name: str) -> bool:
 def _is_tracking(pair: str) -> bool:
     name, _, value = unquote(pair).lower().partition("=")
     return name.startswith(_TRACKING_PREFIXES) or not _TRACKING.isdisjoint((name, f"{name}={value}"))
-
-
-def _route(fragment: str) -> str:
-    """The fragment if it selects a page (#!/page, #/page), else ""."""
-    return fragment if fragment.startswith(("!", "/")) else ""
 
 
 def _percent(text: str, plain: str, marks: str = "") -> str:

@@ -11,17 +11,17 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionBusyError
 from deepcritical_mcp.evidence.storage import vector_table
 from deepcritical_mcp.evidence.storage.stored_items import NearPassage
-from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex, VectorTable
+from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex
 from tests.evidence.stand_ins import HashingModel, Registries, piece
 
 RANDOM = np.random.default_rng(7)
 SMALL = 200
 
 
-class Exact(VectorTable):
+class Exact(CollectionIndex):
     """Vectors that are compared one by one, also where others must not be."""
 
-    nearest = VectorTable.nearest
+    _stacked = CollectionIndex._stacked
 
 
 def unasked(*_: object, **__: object) -> None:
@@ -34,7 +34,7 @@ def unit_vectors(count: int, dimension: int = 96) -> NDArray[np.float32]:
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
-def filled(index: VectorTable, vectors: NDArray[np.float32]) -> None:
+def filled(index: CollectionIndex, vectors: NDArray[np.float32]) -> None:
     for number in range(0, len(vectors), 2):  # two passages each
         index.put(f"pubmed:{number}", vectors[number : number + 2])
 
@@ -55,15 +55,15 @@ def index() -> Generator[CollectionIndex]:
     index.clear()
 
 
-def caught_up(index: CollectionIndex, vectors: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch) -> VectorTable:
+def caught_up(index: CollectionIndex, vectors: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch) -> Exact:
     """What all vectors compared one by one give, where from now on only the collection may be asked."""
     index.nearest([vectors[0]], 1)
     index.wait()
-    exact = Exact()
+    exact = Exact("rs_exact")
     for id in [f"pubmed:{number}" for number in range(0, len(vectors), 2)] + ["doi:new"]:
         if (some := index.get(id)) is not None:
             exact.put(id, some)
-    monkeypatch.setattr(VectorTable, "nearest", unasked)
+    monkeypatch.setattr(CollectionIndex, "_stacked", unasked)
     return exact
 
 
@@ -79,7 +79,7 @@ def test_the_collection_is_asked_and_finds_what_is_nearest(
     filled(index, vectors)
     queries = list(unit_vectors(40))
     exact = caught_up(index, vectors, monkeypatch)
-    found, best = index.nearest(queries, 50), exact.nearest(queries, 50)
+    found, best = index.nearest(queries, 50), exact.nearest(queries, 50, -0.99)
     shared = [len({*keys(one)} & {*keys(other)}) for one, other in zip(found, best, strict=True)]
     assert sum(shared) >= 0.995 * 50 * len(queries)
     assert [one[0].cosine for one in found] == pytest.approx([one[0].cosine for one in best], abs=1e-5)
@@ -96,7 +96,7 @@ def test_what_was_changed_is_found_as_it_is_now(index: CollectionIndex, monkeypa
     index.put("doi:new", vectors[:1])
     exact = caught_up(index, vectors, monkeypatch)
     for number in (0, 3, 4, 10):
-        assert keys(index.nearest([vectors[number]], 3)[0]) == keys(exact.nearest([vectors[number]], 3)[0])
+        assert keys(index.nearest([vectors[number]], 3)[0]) == keys(exact.nearest([vectors[number]], 3, -0.99)[0])
     assert index.nearest([vectors[0]], 1)[0][0].id == "doi:new"
 
 

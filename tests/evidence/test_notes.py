@@ -39,8 +39,8 @@ NOTES = (DOUBT, TITLED, REPLY, VISIT, LOOSE)
 async def test_notes_are_found_as_the_user_s_and_with_the_paper(place: Settings, registries: Registries) -> None:
     store = await registries(place).open()
     await store.add_evidence([PAPER, LETTER, PAGE, *NOTES])
-    theirs = await store.search_similar("was the trial blinded?", source="user", max_results=9)
-    papers = await store.search_similar("metformin and glucose", source="pubmed", max_results=1)
+    theirs = (await store.search("was the trial blinded?", scope=Scope("user"), max_results=9)).evidence
+    papers = (await store.search("metformin and glucose", scope=Scope("pubmed"), max_results=1)).evidence
     assert theirs[0].content == DOUBT.text.content
     assert {one.id for one in theirs} == {one.id for one in NOTES}
     assert {*papers[0].notes} == EXPECTED[PAPER.id]
@@ -57,7 +57,7 @@ async def test_a_note_under_a_document_s_own_title_and_number_stays_the_user_s(r
     for order in permutations((page, own)):
         store = await registries(Settings()).open()
         *_, outcome = await store.add_evidence(order)
-        (found,) = await store.search_similar("bias in the cohorts", source="user", max_results=9)
+        (found,) = (await store.search("bias in the cohorts", scope=Scope("user"), max_results=9)).evidence
         (kept,) = await store.page(0, 9)
         (exported,) = [export(list((await store.publications([kept.id])).values()), "markdown")]
         assert outcome.reason == "same DOI and a similar title; the text is kept with it as your note"

@@ -93,7 +93,7 @@ async def test_relevance_is_the_same_in_every_call_and_can_be_demanded(place: Se
     await store.add_evidence([*OTHERS, AMPK, BIGUANIDE])
     found = await store.search_similar("does metformin slow dementia?", max_results=6)
     publications = await store.publications([piece.id for piece in found])
-    demanded = await store.search_similar("does metformin slow dementia?", max_results=6, min_relevance=0.3)
+    demanded = (await store.search("does metformin slow dementia?", max_results=6, min_relevance=0.3)).evidence
     measured = await store.relevance("does metformin slow dementia?", list(publications.values()))
     assert measured == pytest.approx([piece.relevance for piece in found], abs=1e-4)
     assert [piece.id for piece in demanded] == [piece.id for piece in found if piece.relevance >= 0.3]
@@ -104,7 +104,7 @@ async def test_variants_find_more_and_never_outvote_the_question(place: Settings
     store = await registries(place).open()
     await store.add_evidence([*OTHERS, AMPK, BIGUANIDE])
     variants = ["fin regrowth in fish", "fish fins", "zebrafish", "fins", "regeneration", "regrowth", "amputation"]
-    found = await store.search_similar("dementia under biguanides", variants=variants, max_results=2)
+    found = (await store.search("dementia under biguanides", variants=variants, max_results=2)).evidence
     assert [piece.id for piece in found] == [BIGUANIDE.id, "pubmed:104"]
 
 

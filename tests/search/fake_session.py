@@ -66,15 +66,15 @@ class FakeSession:
     async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
         if self.error:
             raise self.error
-        return tuple(self._add(index, publication) for index, publication in enumerate(publications))
+        return tuple(map(self._add, publications))
 
-    def _add(self, index: int, publication: Publication) -> AddOutcome:
+    def _add(self, publication: Publication) -> AddOutcome:
         id = self._id_of(publication)
         if not id:
             self.kept[publication.id] = publication
-            return AddOutcome(index, "added", publication, Evidence.of(publication))
+            return AddOutcome("added", publication, Evidence.of(publication))
         kept = self.kept[id] = merged(self.kept[id], publication)
-        return AddOutcome(index, "duplicate", kept, Evidence.of(kept), 1.0, "same PMID")
+        return AddOutcome("duplicate", kept, Evidence.of(kept), 1.0, "same PMID")
 
     async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]:
         self.compared_with.append(query)

@@ -16,14 +16,7 @@ import numpy as np
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.clustering import Cluster, Match, Member, Placement, combined, member_of
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
-from deepcritical_mcp.evidence.identity import (
-    Identity,
-    base_id,
-    conflict,
-    opposed,
-    tells_apart,
-    title_similarity,
-)
+from deepcritical_mcp.evidence.identity import Identity, base_id, conflict, opposed, tells_apart, title_similarity
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector
 from deepcritical_mcp.evidence.text_index import Layout, has_other_texts
 from deepcritical_mcp.models import Evidence, Publication, merged, united
@@ -34,7 +27,6 @@ class AddOutcome:
     """What became of one publication.
 
     Attributes:
-        index: its position in the call.
         status: "added", or "duplicate" of a stored publication.
         publication: as stored now, under its id in this session.
         evidence: the same as clients see it.
@@ -44,7 +36,6 @@ class AddOutcome:
         separates: whether publications that were merged before are kept apart because of this one.
     """
 
-    index: int
     status: Literal["added", "duplicate"]
     publication: Publication
     evidence: Evidence
@@ -63,12 +54,11 @@ class Decision(NamedTuple):
     folds: tuple[tuple[str, float], ...] = ()
     separates: bool = False
 
-    def outcome(self, index: int, catalogue: Catalogue) -> AddOutcome:
+    def outcome(self, catalogue: Catalogue) -> AddOutcome:
         """The final outcome: later ones of the same call may have changed the id."""
         publication = catalogue[self.publication.id].publication
         links, folds = catalogue.links(publication.id), dict(self.folds)
         return AddOutcome(
-            index,
             "duplicate" if self.match.id else "added",
             publication,
             catalogue.shown(publication),
@@ -169,7 +159,7 @@ class Batch:
         least = self._same_meaning if self._dedup_threshold is None else min(self._same_meaning, self._dedup_threshold)
         if embedded and limit and least <= 1.0 + ROUNDING:
             near_to = [publications[at][1][0] for at in embedded]
-            found = self._catalogue.space.nearest(near_to, limit, least=least - ROUNDING)
+            found = self._catalogue.space.table.nearest(near_to, limit, least=least - ROUNDING)
             for at, rows in zip(embedded, found, strict=True):
                 for row in rows:
                     is_first = row.part == 0 and self._catalogue.vectors(row.id) > 0
@@ -189,24 +179,17 @@ class Batch:
         # A neighbor may have been given another id within this batch, or another text, which `link` compares.
         found = [(self._catalogue.resolve(id), one) for id, one in {**near, **cosines}.items()]
         similarities = {id: one for id, one in found if id not in self.unlinked}
-        if match := self._by_meaning(new, similarities):
-            return self._merge_into(new, match)
+        least, identity = self._dedup_threshold, member_of(new).identity
+        for id in _at_least(least, similarities) if least is not None else ():
+            is_other = any(tells_apart(identity, member.identity) for member in self._catalogue.members(id))
+            if not is_other and not opposed(new, self._catalogue[id].publication):
+                told = f"nearly the same meaning (cosine {similarities[id]:.2f})"
+                return self._merge_into(new, Match(id, similarities[id], told))
         if len(self._catalogue) >= self._max_evidence:
             return None
         folds = tuple((id, similarities[id]) for id in self._folds(new, similarities))
         publication = self._apply(new, vectors, place, tuple(id for id, _ in folds))
         return Decision(publication, folds=folds, separates=place.separates)
-
-    def _by_meaning(self, new: Publication, similarities: Mapping[str, float]) -> Match | None:
-        """Apply `dedup_threshold`, except to publications that differ in something else."""
-        if self._dedup_threshold is None:
-            return None
-        identity = member_of(new).identity
-        for id in _at_least(self._dedup_threshold, similarities):
-            is_other = any(tells_apart(identity, member.identity) for member in self._catalogue.members(id))
-            if not is_other and not opposed(new, self._catalogue[id].publication):
-                return Match(id, similarities[id], f"nearly the same meaning (cosine {similarities[id]:.2f})")
-        return None
 
     def _merge_into(self, new: Publication, match: Match) -> Decision:
         """Merge a text that only means the same: it becomes part of the publication's first member."""
@@ -288,7 +271,11 @@ class Batch:
         elif earlier != id or has_other_texts(before.publication, item.publication):
             self._unlink(earlier)
             self.unlinked.add(id)
-            valid = self._valid(before, item)
+            valid = before.vectors  # of these, those of unchanged passages, counted from the first
+            if has_other_texts(before.publication, item.publication):
+                old, new = self._catalogue.layout(before.id).passages, Layout.of(item.publication).passages
+                same = takewhile(lambda pair: pair[0].content == pair[1].content, zip(old, new, strict=False))
+                valid = min(sum(1 for _ in same), valid)
             item = replace(item, similar=(), vectors=valid)
             if earlier != id or id in self._vectors:
                 self._vectors[id] = self._vectors_of(before)[:valid]
@@ -299,14 +286,6 @@ class Batch:
         self._catalogue.put(item)
         if earlier != id:
             self._remove(earlier)
-
-    def _valid(self, before: KeptItem, item: KeptItem) -> int:
-        """How many of the stored vectors, counted from the first, still belong to unchanged passages."""
-        if not has_other_texts(before.publication, item.publication):
-            return before.vectors
-        old, new = self._catalogue.layout(before.id).passages, Layout.of(item.publication).passages
-        same = takewhile(lambda pair: pair[0].content == pair[1].content, zip(old, new, strict=False))
-        return min(sum(1 for _ in same), before.vectors)
 
     def _vectors_of(self, item: KeptItem) -> Sequence[Vector]:
         if item.id in self._vectors or not item.vectors:

@@ -19,13 +19,12 @@ from deepcritical_mcp.evidence.clustering import (
     ReverseIndex,
     best_match,
     clusters_of,
-    joined_by,
     member_of,
 )
 from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
 from deepcritical_mcp.evidence.identity_values import CLAIMED, identity_numbers
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem
+from deepcritical_mcp.evidence.storage.stored_items import GONE, KeptItem
 from deepcritical_mcp.evidence.text_index import (
     IndexedTexts,
     Layout,
@@ -38,7 +37,7 @@ from deepcritical_mcp.evidence.text_index import (
     unpacked_texts,
 )
 from deepcritical_mcp.identifiers import named_preprints, normalize_doi, record_ids
-from deepcritical_mcp.models import Evidence, Publication, Text, split_text_id
+from deepcritical_mcp.models import Evidence, Publication, Text, merged, split_text_id
 from deepcritical_mcp.text import counted
 
 KEPT_FROM = 500
@@ -50,21 +49,18 @@ MAX_MEMBERS = 24
 STATUS_FIELDS = ("status", "status_notices", "status_checked")
 
 
-def _own(publication: Publication) -> list[LookupKey]:
-    doi = normalize_doi(publication.doi)
-    numbers = ("pmid", publication.pmid), ("doi", doi), ("ppr", publication.preprint_number)
-    return [number for number in numbers if number[1]]
-
-
-def _named(publication: Publication) -> list[LookupKey]:
-    """The numbers of the article that a preprint became, or of the preprints of an article."""
-    found: list[LookupKey] = []
+def _version_numbers(publication: Publication) -> tuple[list[LookupKey], list[LookupKey]]:
+    """The numbers of a publication, and those of the article that a preprint became, or of the preprints of an article;
+    none of a note, which has the numbers of what it is about."""
+    if publication.source == "user":
+        return [], []
+    own = ("pmid", publication.pmid), ("doi", normalize_doi(publication.doi)), ("ppr", publication.preprint_number)
+    named: list[LookupKey] = []
     for notice in publication.status_notices:
         if notice.kind in ("published", "preprint"):
-            found += [("pmid", notice.pmid)] if notice.pmid else []
-            found += [("doi", normalize_doi(notice.doi))] if notice.doi else []
-            found += [("ppr", number) for number in named_preprints(notice.reference)]
-    return found
+            named += ("pmid", notice.pmid), ("doi", normalize_doi(notice.doi))
+            named += (("ppr", number) for number in named_preprints(notice.reference))
+    return [number for number in own if number[1]], [number for number in named if number[1]]
 
 
 class Catalogue:
@@ -110,7 +106,7 @@ class Catalogue:
             if known:
                 catalogue._underived.discard(item.id)
         with contextlib.suppress(EvidenceStoreError, SessionBusyError):
-            if stale := [id for id, item in kept.items() if id not in catalogue and not item.is_gone]:
+            if stale := [id for id, item in kept.items() if id not in catalogue and item.order != GONE]:
                 space.remove(stale)
         return catalogue
 
@@ -144,7 +140,7 @@ class Catalogue:
         """Add a publication, or replace its earlier state under the same id, and under others if its members had
         them. `texts` are what is derived from it, if that is known."""
         publication, id = item.publication, item.id
-        if item.is_gone:
+        if item.order == GONE:
             self.remove(id)
             return
         known, keys = self._items.get(id), texts.keys if texts else None
@@ -159,13 +155,12 @@ class Catalogue:
             self._items[id] = item
             self._underived.add(id)
             if is_other or not (earlier and earlier.vectors):
-                self._note_change(id)
+                self.changes = self._changes[id] = self.changes + 1
             self._gone.pop(id, None)
             self._members[id] = members
             self._keys.put(id, {key for one in members for key in one.identity.keys} if keys is None else keys)
-            has_versions = publication.source != "user"  # a note has the number of what it is about
-            self._numbers.put(id, _own(publication) if has_versions else ())
-            self._named.put(id, _named(publication) if has_versions else ())
+            for index, numbers in zip((self._numbers, self._named), _version_numbers(publication), strict=True):
+                index.put(id, numbers)
             if texts is not None:
                 self._texts.put(id, texts)
             if item.vectors >= self._texts.layouts[id].total:
@@ -200,12 +195,8 @@ class Catalogue:
         own = self.resolve(id)
         return not own or self._changes.get(own, 0) > changes
 
-    def _note_change(self, id: str) -> None:
-        self.changes += 1
-        self._changes[id] = self.changes
-
     def _drop(self, id: str) -> None:
-        self._note_change(id)
+        self.changes = self._changes[id] = self.changes + 1
         if known := self._items.pop(id, None):
             self._gone[id] = known
             self.passages -= known.vectors
@@ -405,28 +396,26 @@ class Catalogue:
             if one == id or (base_id(one) != id and any(member.publication.id == id for member in self.members(one)))
         ]
 
-    def _linked(self, new: Identity) -> list[str]:
-        """The ids of the publications that `new` could belong to, and of those that their members could belong to."""
-        found: dict[str, None] = {}
-        waiting = [new]
-        while waiting:
-            one = waiting.pop()
-            for id in [id for id in self._keys.having(*one.keys) if id not in found]:
-                if best_match(one, self._members[id]):
-                    found[id] = None
-                    waiting += (member.identity for member in self._members[id])
-        return sorted(found, key=lambda id: self._items[id].order)
-
     def place(self, publication: Publication) -> Placement:
         """Where a new publication belongs."""
         new = member_of(publication)
+        # The publications that it could belong to, and those that their members could belong to.
+        linked: dict[str, Cluster] = {}
+        waiting = [new.identity]
         with self._lock:
-            linked = self._linked(new.identity)
-            members = {id: self._members[id] for id in linked}
+            while waiting:
+                one = waiting.pop()
+                for id in [id for id in self._keys.having(*one.keys) if id not in linked]:
+                    if best_match(one, self._members[id]):
+                        linked[id] = self._members[id]
+                        waiting += (member.identity for member in linked[id])
+            members = {id: linked[id] for id in sorted(linked, key=lambda id: self._items[id].order)}
         for id, some in members.items():
-            if any(one.facts == new.facts for one in some):
-                cluster = tuple(sorted(joined_by(some, new), key=lambda member: member.rank))
-                return Placement(self._match(new.identity, some, members), (id,), (cluster,))
+            # The same record found again is merged into the earlier one.
+            if same := next((one for one in some if one.facts == new.facts), None):
+                again = Member(merged(same.publication, new.publication))
+                cluster = sorted((again if one is same else one for one in some), key=lambda member: member.rank)
+                return Placement(self._match(new.identity, some, members), (id,), (tuple(cluster),))
         if sum(map(len, members.values())) >= MAX_MEMBERS:
             fitting = [
                 some for some in members.values() if not any(conflict(new.identity, one.identity) for one in some)
@@ -435,7 +424,7 @@ class Catalogue:
             return Placement(match, (match.id,), ()) if match.id else Placement(match, (), ((new,),))
         clusters = clusters_of([new, *(member for some in members.values() for member in some)])
         others = next([one for one in some if one is not new] for some in clusters if new in some)
-        return Placement(self._match(new.identity, others, members), tuple(linked), tuple(clusters))
+        return Placement(self._match(new.identity, others, members), tuple(members), tuple(clusters))
 
     def _match(self, new: Identity, others: Sequence[Member], members: Mapping[str, Cluster]) -> Match:
         if (found := best_match(new, others)) is None:

@@ -109,7 +109,12 @@ def short_passages(publication: Publication) -> list[Passage]:
     """Title and content of each text without parts, split into overlapping chunks that repeat the title if the content
     is long. The statement that a publication has no abstract is not a passage if there is a full text; if nothing of
     that is searched either, the title is the passage."""
-    found = [passage for text in _short(publication) for passage in _passages_of(publication, text)]
+    found: list[Passage] = []
+    for text in _short(publication):
+        title = publication.title if text.content == NO_ABSTRACT else own_title(publication, text)
+        is_whole = len(text.content) <= WHOLE_LIMIT
+        spans = [Span(0, len(text.content))] if is_whole else _chunks(text.content)
+        found += (Passage(text, title, *span) for span in spans)
     if not found and not any(next(found_parts(text), None) for text in publication.texts if text.parts):
         found = [Passage(publication.text, publication.title, 0, 0)]
     return found
@@ -118,15 +123,6 @@ def short_passages(publication: Publication) -> list[Passage]:
 def _short(publication: Publication) -> list[Text]:
     has_long = any(text.parts for text in publication.texts)
     return [text for text in publication.texts if not (text.parts or (has_long and text.content == NO_ABSTRACT))]
-
-
-def _passages_of(publication: Publication, text: Text) -> list[Passage]:
-    content = text.content
-    if content == NO_ABSTRACT:
-        return [Passage(text, publication.title, 0, len(content))]
-    title = own_title(publication, text)
-    spans = [Span(0, len(content))] if len(content) <= WHOLE_LIMIT else _chunks(content)
-    return [Passage(text, title, *span) for span in spans]
 
 
 def indexed_text(publication: Publication) -> str:
@@ -159,21 +155,14 @@ def _chunks(text: str) -> list[Span]:
     chunks: list[Span] = []
     start = 0
     while len(text) - start > CHUNK_LENGTH:
-        end = _cut(text, start)
+        middle, limit = start + CHUNK_LENGTH // 2, start + CHUNK_LENGTH
+        ends, space = [match.end() for match in _BREAK.finditer(text, middle, limit)], text.rfind(" ", middle, limit)
+        end = ends[-1] if ends else space if space > 0 else limit
         chunks.append(Span(start, end))
         word = _SPACE.search(text, end - CHUNK_OVERLAP, end)
         start = max(word.end() if word else end - CHUNK_OVERLAP, start + 1)
     chunks.append(Span(start, len(text)))
     return [chunk for chunk in chunks if text[slice(*chunk)].strip()]
-
-
-def _cut(text: str, start: int) -> int:
-    limit = start + CHUNK_LENGTH
-    ends = [match.end() for match in _BREAK.finditer(text, start + CHUNK_LENGTH // 2, limit)]
-    if ends:
-        return ends[-1]
-    space = text.rfind(" ", start + CHUNK_LENGTH // 2, limit)
-    return space if space > 0 else limit
 
 
 def found_parts(text: Text) -> Iterator[tuple[Part, Span]]:

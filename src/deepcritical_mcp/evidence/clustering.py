@@ -10,13 +10,7 @@ from functools import cached_property, reduce
 from itertools import combinations, product
 from typing import Generic, NamedTuple, TypeVar
 
-from deepcritical_mcp.evidence.identity import (
-    LEVELS,
-    Identity,
-    contradict,
-    identity_of,
-    reason,
-)
+from deepcritical_mcp.evidence.identity import LEVELS, Identity, contradict, identity_of, reason
 from deepcritical_mcp.evidence.storage.stored_items import dumped
 from deepcritical_mcp.memory import remembering
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication, authority, merged, publication_id
@@ -137,16 +131,6 @@ LookupKey = tuple[str, str]
 """See `Identity.keys`."""
 
 
-def joined_by(members: Iterable[Member], new: Member) -> list[Member]:
-    """`members` and the new one; the same record found again is merged into the earlier one."""
-    kept = list(members)
-    for place, one in enumerate(kept):
-        if one.facts == new.facts:
-            kept[place] = Member(merged(one.publication, new.publication))
-            return kept
-    return [*kept, new]
-
-
 def combined(cluster: Cluster) -> Publication:
     """The publication that the members describe, under the best id that they give."""
     if len(cluster) == 1:
@@ -181,29 +165,21 @@ def _joined(clusters: Sequence[Cluster], level: str) -> list[Cluster]:
     """Join what is the same on `level`. What could belong to either of two contradicting clusters joins neither, and in
     a chain of contradicting clusters none is joined."""
     given = [[member.identity for member in cluster] for cluster in clusters]
-    pairs = _pairs(range(len(clusters)))
+    pairs = set(map(frozenset, combinations(range(len(clusters)), 2)))
     rivals = {pair for pair in pairs if any(contradict(level, *both) for both in product(*(given[at] for at in pair)))}
     near = [
         pair for pair in pairs - rivals if any(reason(level, *both) for both in product(*(given[at] for at in pair)))
     ]
     links = [pair for pair in near if not any(pair ^ other in rivals for other in near)]
-    found: list[Cluster] = []
-    for group in _groups(len(clusters), links):
-        together = [group] if _pairs(group).isdisjoint(rivals) else [[place] for place in group]
+    owners, found = list(range(len(clusters))), list[Cluster]()
+    for one, other in links:
+        first, second = sorted((owners[one], owners[other]))
+        owners = [first if owner == second else owner for owner in owners]
+    for first in dict.fromkeys(owners):
+        group = [place for place, owner in enumerate(owners) if owner == first]
+        is_one = rivals.isdisjoint(map(frozenset, combinations(group, 2)))
+        together = [group] if is_one else [[place] for place in group]
         for some in together:
             members = (member for place in some for member in clusters[place])
             found.append(tuple(sorted(members, key=lambda member: member.rank)))
     return found
-
-
-def _pairs(places: Iterable[int]) -> set[frozenset[int]]:
-    return set(map(frozenset, combinations(places, 2)))
-
-
-def _groups(count: int, links: Iterable[Iterable[int]]) -> list[list[int]]:
-    """The connected components of a graph, each in ascending order."""
-    group = list(range(count))
-    for one, other in links:
-        first, second = sorted((group[one], group[other]))
-        group = [first if own == second else own for own in group]
-    return [[place for place in range(count) if group[place] == first] for first in dict.fromkeys(group)]

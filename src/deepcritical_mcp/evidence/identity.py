@@ -203,7 +203,12 @@ def reason(level: str, one: Identity, other: Identity) -> str:
     if one.keys.isdisjoint(other.keys):
         return ""
     if one.is_note or other.is_note:
-        return _same_note(one, other) if level == "document" else ""
+        if level != "document":
+            return ""
+        if one.is_note and other.is_note:
+            return SAME_TEXT if _says_the_same(one, other) else ""
+        note, document = (one, other) if one.is_note else (other, one)
+        return _same_as_document(note, document) if document.is_document else ""
     if level == "pmid":
         return f"same PMID{_doubt(one, other)}" if _is_shared("pmid", one, other) else ""
     if conflict(one, other):
@@ -323,13 +328,6 @@ def _has_title(claim: Identity, record: Identity, *, is_sure: bool) -> bool:
     if long.title == (*short.title, *rest) and is_subtitle(long.shown_title, rest):
         return is_sure or identifies(short.title)
     return is_sure and _are_one_title(claim, record) and title_similarity(claim, record) >= LIKE_TITLE
-
-
-def _same_note(one: Identity, other: Identity) -> str:
-    if one.is_note and other.is_note:
-        return SAME_TEXT if _says_the_same(one, other) else ""
-    note, document = (one, other) if one.is_note else (other, one)
-    return _same_as_document(note, document) if document.is_document else ""
 
 
 def _same_doi(one: Identity, other: Identity) -> str:

@@ -83,7 +83,9 @@ def copies(one: str, other: str) -> Copies:
     verdict: Copies = "same"
     for *both, at_end in found:
         gone, come = ([word for word in words if word not in ABSTRACT_LABELS] for words in both)
-        if "".join(gone) == "".join(come) or (at_end and _is_cut(gone, come)):
+        # One text may be the other cut short, perhaps within a word.
+        is_cut = not gone or not come or come[0].startswith(gone[-1]) or gone[0].startswith(come[-1])
+        if "".join(gone) == "".join(come) or (at_end and is_cut):
             continue
         if not DENIALS.isdisjoint((*gone, *come)) or (any(map(str.isdigit, gone)) and any(map(str.isdigit, come))):
             return "contradicted"
@@ -105,11 +107,6 @@ def _aligned(short: Sequence[str], long: Sequence[str]) -> Sequence[str]:
     start = texts[1].rfind(" ", 0, found.dest_start + 1) + 1
     end = texts[1].find(" ", found.dest_end)
     return texts[1][start : end if end >= 0 else None].split()
-
-
-def _is_cut(gone: Sequence[str], come: Sequence[str]) -> bool:
-    """Whether one text is the other cut short, perhaps within a word."""
-    return not gone or not come or come[0].startswith(gone[-1]) or gone[0].startswith(come[-1])
 
 
 def same_author(one: AuthorName, other: AuthorName) -> bool:
@@ -215,7 +212,11 @@ def identity_of(publication: Publication) -> Identity:
     # A paper names the trial that it reports, but is not the trial's registration.
     claims = {part: value for part, value in identity_numbers(publication.claimed_ids).items() if part not in known}
     sought = {f"{CLAIMED}{part}": value for part, value in (claims | known).items() if part in REGISTERED}
-    shown_title, id = _own_title(publication), base_id(publication.id)
+    shown_title, id = publication.title, base_id(publication.id)
+    # A text added without a title got its own beginning as its title, which identifies nothing.
+    bare = publication.is_users and not publication.authors and publication.date == UNKNOWN_DATE
+    is_given = bare and publication.text.content.startswith(shown_title.rstrip("…"))
+    shown_title = "" if is_given or shown_title == NO_TITLE or is_junk(shown_title) else shown_title
     title = tokens(bare_title(shown_title, host_of(url))) if shown_title else ()
     words = content_words(title)
     ends = {"begin": " ".join(words[:ENDS]), "end": " ".join(words[-ENDS:])} if words else {}
@@ -268,11 +269,3 @@ def _beginning(publication: Publication) -> str:
 def base_id(id: str) -> str:
     """An id without the digest that tells two publications with one id apart."""
     return id.partition("#")[0] if id.startswith("text:") else _DIGEST.sub("", id)
-
-
-def _own_title(publication: Publication) -> str:
-    # A text added without a title got its own beginning as its title, which identifies nothing.
-    title = publication.title
-    bare = publication.is_users and not publication.authors and publication.date == UNKNOWN_DATE
-    is_given = bare and publication.text.content.startswith(title.rstrip("…"))
-    return "" if is_given or title == NO_TITLE or is_junk(title) else title

@@ -62,7 +62,10 @@ async def score_sentences(embedder: PassageEmbedder, question: str, texts: Seque
     close = calibration.answers_from if calibration else math.inf
     found, words = await run_sync(_indexed, question, texts, abandon_on_cancel=True)
     flat = [sentence for some in found for sentence in some]
-    cosines = await _cosines(embedder, question, flat, words)
+    sharing = dict.fromkeys(map(int, words.top(MAX_EMBEDDED)))
+    chosen = list(sharing | dict.fromkeys(range(len(flat))))[:MAX_EMBEDDED]  # the most promising first
+    known = await embedder.cosines(question, [flat[number] for number in chosen], CHOSEN_BY_WORDS) if chosen else []
+    cosines = dict(zip(chosen, known, strict=False))
     short = _abbreviations(question)
     enough = ENOUGH_WORDS if cosines else ENOUGH_ALONE
 
@@ -108,32 +111,10 @@ def _told(text: str) -> list[str]:
     return found
 
 
-async def _cosines(
-    embedder: PassageEmbedder, question: str, found: Sequence[str], words: LexicalScores
-) -> dict[int, float]:
-    """The cosines of the most promising sentences to the question, by number."""
-    sharing = dict.fromkeys(map(int, words.top(MAX_EMBEDDED)))
-    chosen = list(sharing | dict.fromkeys(range(len(found))))[:MAX_EMBEDDED]
-    texts = [found[number] for number in chosen]
-    cosines = await embedder.cosines(question, texts, CHOSEN_BY_WORDS) if texts else []
-    return dict(zip(chosen, cosines, strict=False))
-
-
 def _abbreviations(text: str) -> set[str]:
     """E.g. NOAEL or IL6, without a plural s. A text that is in capitals throughout has none, unless it is one word."""
     is_in_capitals = not _SMALL.search(text) and " " in text.strip()
     return set() if is_in_capitals else {found.removesuffix("s") for found in _ABBREVIATION.findall(text)}
-
-
-def _answering(text: str, scores: Sequence[SentenceScore], length: int) -> tuple[list[Span], float]:
-    """The sentences of `text` that answer, best first, about `length` characters, and the score of the best."""
-    good = [(score.total, span) for span, score in zip(sentences(text), scores, strict=True) if score.answers]
-    best, room, chosen = max([score for score, _ in good], default=0.0), length, list[Span]()
-    for score, span in sorted(good, key=lambda row: -row[0]):
-        if not chosen or (score >= NEARLY_BEST * best and span.length <= room):
-            chosen.append(span)
-            room -= span.length
-    return chosen, best
 
 
 def best_answers(
@@ -143,9 +124,14 @@ def best_answers(
     first, about `length` characters; [] if none does."""
     best: dict[KeyT, tuple[float, int, list[Span]]] = {}
     for at, ((key, text), some) in enumerate(zip(rows, scores, strict=True)):
-        chosen, score = _answering(text, some, length)
-        if key not in best or score > best[key][0]:
-            best[key] = score, at, chosen
+        good = [(score.total, span) for span, score in zip(sentences(text), some, strict=True) if score.answers]
+        highest, room, chosen = max([score for score, _ in good], default=0.0), length, list[Span]()
+        for score, span in sorted(good, key=lambda row: -row[0]):
+            if not chosen or (score >= NEARLY_BEST * highest and span.length <= room):
+                chosen.append(span)
+                room -= span.length
+        if key not in best or highest > best[key][0]:
+            best[key] = highest, at, chosen
     return {key: (at, chosen) for key, (_, at, chosen) in best.items()}
 
 
@@ -219,7 +205,9 @@ def standings(some: Iterable[Passage]) -> list[float]:
     for passage in some:
         if passage.text is not text:  # those of a text follow one another
             text = passage.text
-            is_study = _is_of_study({title for one in text.parts for title in one.path})
+            titles = " ".join({title for one in text.parts for title in one.path}).lower()
+            # A review or a guideline reports in all of its sections.
+            is_study = "method" in titles and ("result" in titles or "finding" in titles)
         place = _of_section((), passage.text.kind)
         if part := passage.part:
             place = _of_section(part.path, part.kind) if is_study else REPORTS
@@ -231,12 +219,6 @@ def standings(some: Iterable[Passage]) -> list[float]:
 def _asked(question: str) -> tuple[frozenset[tuple[str, str]], bool]:
     """The quantities of a question, and whether it asks how a study was prepared."""
     return _quantities(question), _ABOUT_PREPARING.search(question) is not None
-
-
-def _is_of_study(titles: Iterable[str]) -> bool:
-    """Whether sections with these titles report a study; a review or a guideline reports in all of its sections."""
-    found = " ".join(titles).lower()
-    return "method" in found and ("result" in found or "finding" in found)
 
 
 @lru_cache(4_096)
@@ -313,14 +295,6 @@ async def abstract_of(
 ) -> list[tuple[Passage, Vector]]:
     """The abstract beside a full text, in passages as long as its, with their vectors, which are empty without
     `by_meaning`; [] for other texts, or if there is no time to embed it."""
-    found = _in_abstract(publication, text)
-    if not (found and by_meaning):
-        return [(one, ()) for one in found]
-    vectors = await embedder.beside([one.content for one in found], "The abstract was not compared with the question.")
-    return [] if vectors is None else [*zip(found, vectors, strict=True)]
-
-
-def _in_abstract(publication: Publication, text: Text) -> list[Passage]:
     abstracts = [one for one in publication.texts if one.kind == ABSTRACT and not one.is_users]
     if text.kind != "full_text" or not abstracts or abstracts[0].content == NO_ABSTRACT:
         return []
@@ -330,7 +304,11 @@ def _in_abstract(publication: Publication, text: Text) -> list[Passage]:
             found[-1] = replace(found[-1], end=end)
         else:
             found.append(Passage(abstracts[0], publication.title, start, end))
-    return found
+    if not by_meaning:
+        return [(one, ()) for one in found]
+    loss = "The abstract was not compared with the question."
+    vectors = await embedder.beside([one.content for one in found], loss) if found else None
+    return [] if vectors is None else [*zip(found, vectors, strict=True)]
 
 
 def _shown(passages: Sequence[Passage], relevance: float) -> DocumentPassage:

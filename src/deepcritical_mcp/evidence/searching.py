@@ -16,7 +16,7 @@ from deepcritical_mcp.evidence.chunking import EVERYTHING, Passage, Scope, index
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, Calibration
 from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_scores
 from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, OF_A_WHOLE, best_within, priority
-from deepcritical_mcp.evidence.passage_quotes import PassagePage, Quotation, by_place, page_of, together
+from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.evidence.text_index import WordScores, is_passage, split_unit, unit_of
@@ -116,8 +116,15 @@ class Search:
         self._weight = calibration.words_weight if calibration else EVEN_WORDS_WEIGHT
         self._floor = calibration.nothing_close if calibration else 0.0
         self._scope = scope
-        self._only = None if scope == EVERYTHING else self._in_scope()
         self._items: dict[tuple[str, ...], _Shown] = {}
+        units = (
+            unit_of(id, part, catalogue.layout(id).short)
+            for id in (catalogue.where(scope.includes) if scope != EVERYTHING else ())
+            for part, passage in enumerate(catalogue.layout(id).passages)
+            if scope.includes_text(passage.text)
+        )
+        self._only = None if scope == EVERYTHING else [*dict.fromkeys(units)]
+        """The units of which a text is in scope; None for all."""
 
     def best(
         self,
@@ -170,12 +177,7 @@ class Search:
         return best_within(passages, question, cosines, page, self._weight, self._floor, wanted)
 
     def closest(
-        self,
-        query: str,
-        vectors: NDArray[np.float32] | None,
-        exclude: Set[str],
-        limit: int,
-        min_relevance: float,
+        self, query: str, vectors: NDArray[np.float32] | None, exclude: Set[str], limit: int, min_relevance: float
     ) -> tuple[RelatedEvidence, ...]:
         """See `EvidenceStore.related`; `min_relevance` is the relevance from which evidence counts as close."""
         candidates = limit + len(exclude) + EXTRA_CANDIDATES
@@ -207,14 +209,20 @@ class Search:
         known = [None] * len(words) if vectors is None else list(vectors)
         extra = cache(partial(self._priority, query))
         asked = [_Variant(some, vector, self._weight, extra) for some, vector in zip(words, known, strict=True)]
-        if vectors is not None and self._only is not None:
-            self._enter_scope(asked, vectors)
+        if vectors is not None and self._only is not None:  # every passage in scope with every variant
+            for id, own in self._vectors(dict.fromkeys(split_unit(unit)[0] for unit in self._only)).items():
+                layout = self._catalogue.layout(id)
+                for variant, cosines in zip(asked, (vectors @ own.T).tolist(), strict=True):
+                    for part, (passage, cosine) in enumerate(zip(layout.passages, cosines, strict=False)):
+                        if self._scope.includes_text(passage.text):
+                            variant.enter(unit_of(id, part, layout.short), part, cosine)
         elif vectors is not None and count:
-            for variant, rows in zip(asked, self._catalogue.space.nearest(list(vectors), count), strict=True):
+            for variant, rows in zip(asked, self._catalogue.space.table.nearest(list(vectors), count), strict=True):
                 for row in rows:
                     # A row under an earlier id, or of an earlier text, may have outlived it.
                     if row.part < self._catalogue.vectors(row.id):
-                        variant.enter(self._unit(row.id, row.part), row.part, row.cosine)
+                        unit = unit_of(row.id, row.part, self._catalogue.layout(row.id).short)
+                        variant.enter(unit, row.part, row.cosine)
         return asked
 
     def _priority(self, query: str, unit: str) -> float:
@@ -224,42 +232,25 @@ class Search:
         is_there = layout.short <= part < layout.total  # its text may have changed since it was found
         return priority(layout.passages[part], query, layout.standings[part - layout.short]) if is_there else 0.0
 
-    def _unit(self, id: str, part: int) -> str:
-        return unit_of(id, part, self._catalogue.layout(id).short)
-
-    def _in_scope(self) -> list[str]:
-        """The units of which a text is in scope."""
-        units: dict[str, None] = {}
-        for id in self._catalogue.where(self._scope.includes):
-            for part, passage in enumerate(self._catalogue.layout(id).passages):
-                if self._scope.includes_text(passage.text):
-                    units[self._unit(id, part)] = None
-        return list(units)
-
-    def _enter_scope(self, asked: Sequence[_Variant], queries: NDArray[np.float32]) -> None:
-        """Compare every passage in scope with every variant."""
-        ids = dict.fromkeys(split_unit(unit)[0] for unit in self._only or ())
-        for id, vectors in self._vectors(ids).items():
-            some = self._catalogue.layout(id).passages[: len(vectors)]
-            for variant, cosines in zip(asked, (queries @ vectors.T).tolist(), strict=True):
-                for part, (passage, cosine) in enumerate(zip(some, cosines, strict=False)):
-                    if self._scope.includes_text(passage.text):
-                        variant.enter(self._unit(id, part), part, cosine)
-
     def _ranked(self, asked: Sequence[_Variant], depth: int) -> dict[str, float]:
-        """The scores of the candidates of all variants."""
-        scores = [self._scores(variant, depth) for variant in asked]
+        """The scores of the candidates of all variants, by meaning and by words, merged.
+
+        The question weighs at least double, and at least as much as all variants together. Scores are summed, not
+        ranks. Measured with paper conclusions as variants of each other: an off-topic variant costs 1 to 3 points of
+        nDCG@10, against 20 to 60 with rank fusion, and a good variant gains where rank fusion loses 2.
+        """
+        scores: list[dict[str, float]] = []
+        for variant in asked:
+            found = {**variant.cosines, **variant.words.top(max(MIN_WORD_CANDIDATES, depth), self._only)}
+            self._measure([variant], found)
+            scores.append(variant.scores([*found]))
         if len(asked) > 1:
             best = [*{id for some in scores for id in sorted(some, key=lambda unit: -some[unit])[:depth]}]
             self._measure(asked, best)
             scores = [variant.scores(best) for variant in asked]
-        return merge_variants(scores)
-
-    def _scores(self, variant: _Variant, depth: int) -> dict[str, float]:
-        """One variant's candidates, by meaning and by words, and their scores."""
-        found = {**variant.cosines, **variant.words.top(max(MIN_WORD_CANDIDATES, depth), self._only)}
-        self._measure([variant], found)
-        return variant.scores([*found])
+        weights = [max(QUESTION_WEIGHT, len(scores) - 1)] + [1.0] * (len(scores) - 1)
+        weighted = list(zip(weights, scores, strict=True))
+        return {unit: sum(weight * some[unit] for weight, some in weighted) for unit in scores[0]}
 
     def _measure(self, asked: Sequence[_Variant], ids: Collection[str]) -> None:
         """Add the missing cosines of every variant to these ids."""
@@ -271,7 +262,7 @@ class Search:
             some = own[: self._catalogue.layout(id).short] if part < 0 else own[part : part + 1]
             for variant in asked:
                 if variant.vector is not None and len(some) and unit not in variant.cosines:
-                    variant.cosines[unit] = _best_cosine(variant.vector, some)
+                    variant.cosines[unit] = max(np.vecdot(some, variant.vector).tolist())
 
     def _vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         counts = {id: self._catalogue.vectors(id) for id in ids}
@@ -299,8 +290,12 @@ class Search:
             if group not in self._items:  # a page is measured with more and more of them
                 first = found[numbers[0]]
                 item = self._catalogue.shown(self._catalogue[split_unit(group[0])[0]].publication, first.text)
-                place = _place(first, together([found[at] for at in numbers]))
-                item = item.model_copy(update={"relevance": max(map(relevance.__getitem__, group)), **place})
+                changes: dict[str, object] = {"relevance": max(map(relevance.__getitem__, group))}
+                if first.part is not None:
+                    content, anchor = together([found[at] for at in numbers])
+                    changes |= {"content": content, "content_truncated": len(content) < len(first.text.content)}
+                    changes |= {"section": first.part.path, "anchor": anchor}
+                item = item.model_copy(update=changes)
                 self._items[group] = item, item.content if first.part else self._part(group[0], asked)
         return [self._items[group] for group in groups]
 
@@ -322,21 +317,9 @@ class Search:
         return passage.content.removeprefix(f"{title}. ") if title else passage.content
 
 
-def merge_variants(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Merge the scores for the question, which come first, with those for its variants, of the same units.
-
-    The question weighs at least double, and at least as much as all variants together. Scores are summed, not ranks.
-    Measured with paper conclusions as variants of each other: an off-topic variant costs 1 to 3 points of nDCG@10,
-    against 20 to 60 with rank fusion, and a good variant gains where rank fusion loses 2.
-    """
-    weights = [max(QUESTION_WEIGHT, len(scores) - 1)] + [1.0] * (len(scores) - 1)
-    weighted = list(zip(weights, scores, strict=True))
-    return {unit: sum(weight * some[unit] for weight, some in weighted) for unit in scores[0]}
-
-
 def relevances(query: NDArray[np.float32], vectors: Iterable[Sequence[Vector] | NDArray[np.float32]]) -> list[float]:
     """The similarity of each publication to `query`, from its vectors."""
-    return [_clipped(_best_cosine(query, some)) for some in vectors]
+    return [_clipped(max(np.vecdot(np.asarray(some, np.float32), query).tolist())) for some in vectors]
 
 
 def shared_words(query: str, evidence: Sequence[Publication]) -> list[float]:
@@ -361,19 +344,6 @@ def _spread(ranked: Iterator[str], scores: Mapping[str, float]) -> Iterator[str]
                 break
         counts[split_unit(left[at])[0]] += 1
         yield left.pop(at)
-
-
-def _place(first: Passage, quotation: Quotation) -> dict[str, object]:
-    """What distinguishes the evidence of passages of a part of a long text from that of the text."""
-    if (part := first.part) is None:
-        return {}
-    content, anchor = quotation
-    is_cut = len(content) < len(first.text.content)
-    return {"content": content, "content_truncated": is_cut, "section": part.path, "anchor": anchor}
-
-
-def _best_cosine(query: NDArray[np.float32], vectors: Sequence[Vector] | NDArray[np.float32]) -> float:
-    return max(np.vecdot(np.asarray(vectors, np.float32), query).tolist())
 
 
 def _clipped(cosine: float) -> float:

@@ -144,7 +144,7 @@ class SessionAccess:
     @property
     def title(self) -> str:
         """The session's title; "" if it has none."""
-        return self._space.info.title if self._space is not None else ""
+        return self._space.rows.info.title if self._space is not None else ""
 
     async def set_title(self, title: str) -> None:
         """Give the session this title; see `session_title`."""
@@ -187,7 +187,7 @@ class SessionAccess:
     def attach(self, space: Space, used: float) -> None:
         """Use `space`, which is open, until `detach`."""
         self._space, self._catalogue, self.lost, self._mutex = space, None, False, space.lock
-        self.used, self.recorded, self.rested, self.returns = used, space.info.used, 0.0, False
+        self.used, self.recorded, self.rested, self.returns = used, space.rows.info.used, 0.0, False
 
     def detach(self) -> Space:
         """Stop using the open space, and give it; the next call opens it again."""
@@ -206,7 +206,7 @@ class SessionAccess:
                 await self._in_thread(catalogue.catch_up)
             yield catalogue
             space, counts = catalogue.space, (len(catalogue), self._searches)
-            if not self.lost and counts != (space.info.items, space.info.searches):
+            if not self.lost and counts != (space.rows.info.items, space.rows.info.searches):
                 with contextlib.suppress(EvidenceStoreError, SessionBusyError):  # the next call tries again
                     await self._in_thread(lambda: space.rows.record(items=counts[0], searches=counts[1]))
         except (SessionNotFoundError, DamagedFileError):
@@ -333,7 +333,8 @@ def removed_items(space: Space, ids: Collection[str]) -> dict[str, KeptItem]:
     kept = space.documents([name for name in space.rows.keys("document", PREFIX) if not _is_old(name)])
     found = {name: unpacked(text.encode("utf-8", "surrogatepass")) for name, text in kept.items()}
     if ids:
-        return {name: item for name, item in found.items() if not _ids(item).isdisjoint(ids)}
+        names = {name: {item.id, *(one.id for one in item.members)} for name, item in found.items()}
+        return {name: item for name, item in found.items() if not names[name].isdisjoint(ids)}
     last = max(map(_removed_at, found), default=0)
     return {name: item for name, item in found.items() if _removed_at(name) == last}
 
@@ -346,10 +347,6 @@ def forget_old(space: Space) -> None:
                 members = tuple(map(restored, row["members"]))
                 keep_removed(space, [KeptItem(members[0], 0, given=members)], row["at"])
             space.keep_documents(dict.fromkeys(old, ""))
-
-
-def _ids(item: KeptItem) -> set[str]:
-    return {item.id, *(one.id for one in item.members)}
 
 
 def _removed_at(name: str) -> int:

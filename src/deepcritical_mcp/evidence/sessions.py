@@ -103,8 +103,14 @@ class SessionRegistry:
             EvidenceStoreError: it cannot be created.
         """
         title, digest = session_title(title) if title else "", _digest(owner)
-        if digest:
-            await self._make_room_for(digest)
+        if digest:  # opening many must not push out other owners' sessions
+            own = [session for session in self._sessions.values() if session.space.rows.info.owner == digest]
+            if sum(session.size for session in own) >= self._settings.max_evidence_per_caller:
+                raise SessionFullError(
+                    f"Your open sessions together hold {self._settings.max_evidence_per_caller:,} items of evidence, "
+                    "which is the limit. Continue in one of them."
+                )
+            await self._end(own, len(own) - self._settings.max_sessions_per_caller + 1)
         session_id, now = new_session_id(), self._clock()
         info = KeptSession(title=title, created=now, used=now, owner=digest, model=self._embedder.name)
         async with self._lock(session_id):
@@ -134,7 +140,7 @@ class SessionRegistry:
         digest = _digest(owner)
         infos = await run_sync(self._backend.sessions, digest, abandon_on_cancel=True)
         for id, session in self._sessions.items():
-            ours = session.space.info
+            ours = session.space.rows.info
             if ours.owner == digest:  # on a server, another process may have named it since
                 infos[id] = replace(infos.get(id, ours) if self._backend.shared else ours, used=session.used)
         listed = [self._listed(id, info) for id, info in infos.items() if info.title or info.items or info.searches]
@@ -308,7 +314,7 @@ class SessionRegistry:
                 "new session."
             )
         found = session or await self._reopen(session_id)
-        if found.space.info.owner != owner:
+        if found.space.rows.info.owner != owner:
             if session is None:
                 await self._close(found)
             raise SessionNotFoundError()
@@ -322,7 +328,7 @@ class SessionRegistry:
 
     async def _reopen(self, session_id: str) -> EvidenceStore:
         session = await self._opened(session_id, lambda: self._backend.open(session_id, self._embedder.name))
-        if self._backend.expires_by_use and session.space.info.used < self._clock() - self._ttl:
+        if self._backend.expires_by_use and session.space.rows.info.used < self._clock() - self._ttl:
             await self._close(session)  # the sweep deletes it, if the place where it is kept agrees about the time
             raise SessionNotFoundError()
         return session
@@ -377,16 +383,6 @@ class SessionRegistry:
     def _listed(self, session_id: str, info: KeptSession) -> KeptSession:
         used = info.used or self._clock()  # a session without a known date counts as used now
         return replace(info, session_id=session_id, used=used, expires=self._expiry(session_id, used))
-
-    async def _make_room_for(self, owner: str) -> None:
-        """Close the owner's least recently used sessions, so that opening many does not push out other owners'."""
-        own = [session for session in self._sessions.values() if session.space.info.owner == owner]
-        if sum(session.size for session in own) >= self._settings.max_evidence_per_caller:
-            raise SessionFullError(
-                f"Your open sessions together hold {self._settings.max_evidence_per_caller:,} items of evidence, which "
-                "is the limit. Continue in one of them."
-            )
-        await self._end(own, len(own) - self._settings.max_sessions_per_caller + 1)
 
     async def _end(self, sessions: Iterable[EvidenceStore], count: int = 1, *, to_stay: bool = True) -> None:
         """Close or delete the first `count` of `sessions` that no call is using."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
@@ -35,7 +35,6 @@ from deepcritical_mcp.evidence.storage.stored_items import KeptItem
 from deepcritical_mcp.evidence.text_index import WordScores
 from deepcritical_mcp.excerpts import quoted
 from deepcritical_mcp.models import (
-    CitationSource,
     DocumentPassage,
     Evidence,
     Publication,
@@ -75,27 +74,15 @@ class EvidenceStore(SessionAccess):
     def warnings(self, ids: Collection[str] | None = None) -> tuple[str, ...]:
         """Warnings to include in results from this session; of what is not indexed yet only about these publications,
         if there are `ids`."""
-        damage = self._space.info.damage if self._space is not None else ""
+        damage = self._space.rows.info.damage if self._space is not None else ""
         warnings = list(filter(None, (self._backend.warning, damage, self._embedder.warning)))
         if self._catalogue is not None and not self._embedder.failure:
             warnings += self._catalogue.unfinished(ids)
         return tuple(warnings)
 
-    async def search_similar(
-        self,
-        query: str,
-        *,
-        variants: Sequence[str] = (),
-        max_results: int = 5,
-        source: CitationSource | Literal["any"] = "any",
-        min_relevance: float = 0.0,
-    ) -> list[Evidence]:
+    async def search_similar(self, query: str, *, max_results: int = 5) -> list[Evidence]:
         """The evidence that answers `query` best, by meaning and by words, best first; see `search`."""
-        scope = Scope(source=None if source == "any" else source)
-        found = await self.search(
-            query, variants=variants, max_results=max_results, scope=scope, min_relevance=min_relevance
-        )
-        return list(found.evidence)
+        return list((await self.search(query, max_results=max_results)).evidence)
 
     async def search(
         self,
@@ -158,11 +145,7 @@ class EvidenceStore(SessionAccess):
             return with_sections(found.evidence, [stored_text(catalogue, item.id) for item in found.evidence])
 
     async def best_passages(
-        self,
-        id: str,
-        question: str,
-        page: PassagePage = FIRST_PAGE,
-        wanted: Callable[[str], bool] | None = None,
+        self, id: str, question: str, page: PassagePage = FIRST_PAGE, wanted: Callable[[str], bool] | None = None
     ) -> tuple[tuple[DocumentPassage, ...], int]:
         """The passages of a stored text that answer `question` best, by meaning and by words alike, best first, those
         of a part together, rows of a table with its caption and header; and the offset of the next page, -1 if there
@@ -303,9 +286,9 @@ class EvidenceStore(SessionAccess):
         """Write the status of stored publications as these have it, and nothing else."""
         async with self._session() as catalogue:
 
-            def change(current: Publication) -> Iterator[tuple[KeptItem, KeptItem]]:
-                if id := catalogue.resolve(current.id):
-                    yield catalogue[id], _with_status(catalogue[id], current)
+            def change(current: Publication) -> KeptItem | None:
+                id = catalogue.resolve(current.id)
+                return _with_status(catalogue[id], current) if id else None
 
             await self._change(publications, change, catalogue)
 
@@ -315,12 +298,17 @@ class EvidenceStore(SessionAccess):
         found: list[tuple[Publication, Publication] | None] = []
         async with self._session() as catalogue:
 
-            def change(mark: ScreeningMark) -> Iterator[tuple[KeptItem, KeptItem]]:
-                id = catalogue.subject(mark.id)
-                pair = (catalogue[id], _with_decision(catalogue[id], mark)) if id else None
-                found.append((pair[0].publication, pair[1].publication) if pair else None)
-                if pair:
-                    yield pair
+            def change(mark: ScreeningMark) -> KeptItem | None:
+                """Also in all that it was merged from: these may turn out to be several publications."""
+                if not (id := catalogue.subject(mark.id)):
+                    found.append(None)
+                    return None
+                item = catalogue[id]
+                changes = mark.changes(item.publication)
+                publication = item.publication.model_copy(update=changes)
+                found.append((item.publication, publication))
+                given = tuple(one.model_copy(update=changes) for one in item.given)
+                return replace(item, publication=publication, given=given) if changes else None
 
             await self._change(marks, change, catalogue)
         return found
@@ -365,22 +353,24 @@ class EvidenceStore(SessionAccess):
             new = [(one, () if id else next(embedded)) for one, id in zip(block, known, strict=True)]
             for rows in batches(new, WRITTEN_AT_ONCE):
                 decisions += await self._add_batch(catalogue, rows)
-        kept = [(index, decision) for index, decision in enumerate(decisions) if decision]
-        outcomes = await run_sync(lambda: tuple(decision.outcome(index, catalogue) for index, decision in kept))
+        outcomes = await run_sync(lambda: tuple(one.outcome(catalogue) for one in decisions if one))
         await self._index({outcome.publication.id for outcome in outcomes}, catalogue)
-        if left_out := len(decisions) - len(kept):
-            raise self._full(outcomes, left_out)
+        if left_out := len(decisions) - len(outcomes):
+            added = [outcome.publication.id for outcome in outcomes if outcome.status == "added"]
+            raise SessionFullError(
+                f"The session is full: it holds {self._settings.max_evidence:,} items. {len(added)} new items from "
+                f'this call were kept, {left_out} were not. Pass session_id="new" to continue in a fresh session.',
+                details={"kept": added, "left_out": left_out},
+            )
         return outcomes
 
-    async def _change(
-        self, causes: Sequence[T], change: Callable[[T], Iterator[tuple[KeptItem, KeptItem]]], catalogue: Catalogue
-    ) -> None:
-        """Rewrite stored items, in batches: `change` gives an item before and after each cause. Their vectors stay."""
+    async def _change(self, causes: Sequence[T], change: Callable[[T], KeptItem | None], catalogue: Catalogue) -> None:
+        """Rewrite stored items, in batches: `change` gives an item as it is after each cause. Their vectors stay."""
 
         def write(some: Sequence[T]) -> None:
             changed: dict[str, KeptItem] = {}
-            for before, after in (pair for cause in some for pair in change(cause)):
-                if after != before:
+            for after in map(change, some):
+                if after and after != catalogue[after.id]:
                     changed[after.id] = after
                     catalogue.put(after)
             if changed:
@@ -418,14 +408,6 @@ class EvidenceStore(SessionAccess):
         if lacking:
             self._start_indexing(catalogue)
 
-    def _full(self, outcomes: Sequence[AddOutcome], left_out: int) -> SessionFullError:
-        added = [outcome.publication.id for outcome in outcomes if outcome.status == "added"]
-        return SessionFullError(
-            f"The session is full: it holds {self._settings.max_evidence:,} items. {len(added)} new items from this "
-            f'call were kept, {left_out} were not. Pass session_id="new" to continue in a fresh session.',
-            details={"kept": added, "left_out": left_out},
-        )
-
 
 def _with_status(item: KeptItem, current: Publication) -> KeptItem:
     """The item with that status. Of the descriptions that it was merged from, only the latest is marked as checked,
@@ -439,14 +421,6 @@ def _with_status(item: KeptItem, current: Publication) -> KeptItem:
         for one in item.given
     )
     return replace(item, publication=item.publication.with_status(status, day, **notices), given=given)
-
-
-def _with_decision(item: KeptItem, mark: ScreeningMark) -> KeptItem:
-    """The item with that decision, in all that it was merged from: these may turn out to be several publications."""
-    if not (changes := mark.changes(item.publication)):
-        return item
-    given = tuple(one.model_copy(update=changes) for one in item.given)
-    return replace(item, publication=item.publication.model_copy(update=changes), given=given)
 
 
 def identified(catalogue: Catalogue, publications: Sequence[Publication]) -> list[str]:

@@ -10,7 +10,7 @@ import base64
 import json
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from deepcritical_mcp._version import __version__
@@ -34,11 +34,11 @@ class Layout:
     total: int
     standings: Sequence[float]
     _passages: Sequence[Passage] | None = None
-    is_bare: bool = field(init=False)
-    """Whether there is only a title."""
 
-    def __post_init__(self) -> None:
-        self.is_bare = all(text.content == NO_ABSTRACT for text in self.publication.texts)
+    @property
+    def is_bare(self) -> bool:
+        """Whether there is only a title."""
+        return all(text.content == NO_ABSTRACT for text in self.publication.texts)
 
     @property
     def passages(self) -> Sequence[Passage]:

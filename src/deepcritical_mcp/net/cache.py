@@ -156,7 +156,9 @@ class Cache:
                 code = getattr(error, "sqlite_errorcode", 0) & 0xFF
                 self._is_locked = code == sqlite3.SQLITE_BUSY
                 if code in _DAMAGED or isinstance(error, UnicodeDecodeError):  # of a message about a damaged file
-                    self._delete_file()
+                    with suppress(OSError):
+                        for suffix in ("-wal", "-shm", ""):
+                            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
                 reason = error.strerror if isinstance(error, OSError) else error
                 level = logging.DEBUG if self._reported else logging.WARNING
                 logger.log(level, "cache %s cannot be used now: %s", self._path.name, reason)
@@ -184,11 +186,6 @@ class Cache:
             with suppress(sqlite3.Error):
                 self._closing()
         self._connection = self._closing = None
-
-    def _delete_file(self) -> None:
-        with suppress(OSError):
-            for suffix in ("-wal", "-shm", ""):
-                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
 
 
 def _used_bytes(connection: sqlite3.Connection) -> int:

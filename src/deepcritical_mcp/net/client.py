@@ -128,12 +128,7 @@ class ApiClient:
 
         return await self.run(attempt, step=step)
 
-    async def run(
-        self,
-        operation: Callable[[], Awaitable[T]],
-        *,
-        step: Literal["first", "next"] = "first",
-    ) -> T:
+    async def run(self, operation: Callable[[], Awaitable[T]], *, step: Literal["first", "next"] = "first") -> T:
         """Run `operation` with the limiter, the timeout per attempt and the retry policy.
 
         For providers with a client of their own; `operation` must raise ProviderErrors only. All attempts end a little
@@ -308,11 +303,6 @@ def retry_after_seconds(value: str) -> float:
     return min(max(0.0, wait), ONE_DAY)
 
 
-def ran_out_of_time(error: ProviderError) -> bool:
-    """Whether the caller's deadline kept it from sending, or from trying again: somebody with more time may succeed."""
-    return isinstance(error, LineTooLongError) or (error.retryable and seconds_left() <= TO_REPORT_FAILURE.cap)
-
-
 @dataclass
 class _Shared:
     lock: anyio.Lock = field(default_factory=anyio.Lock)
@@ -341,7 +331,9 @@ class InFlight:
                 try:
                     shared.answer = (await operation(),)
                 except ProviderError as error:
-                    if ran_out_of_time(error):
+                    # If its caller had no time to send, or to try again, somebody with more time may succeed.
+                    is_late = error.retryable and seconds_left() <= TO_REPORT_FAILURE.cap
+                    if is_late or isinstance(error, LineTooLongError):
                         raise
                     shared.error = error
                 self._shared.pop(key, None)

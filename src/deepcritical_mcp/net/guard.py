@@ -209,7 +209,12 @@ class Guard:
                 await self._ask_robots(target)
             async with self._response(target) as response:
                 if response.status_code not in _REDIRECTS:
-                    return await self._page(target, response)
+                    self._raise_for_status(target, response)
+                    declared = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+                    charset = response.charset_encoding or ""
+                    accept = partial(media_type, declared, charset)
+                    content = await self._body(response, self.max_bytes, accept=accept)
+                    return FetchedPage(target.url, accept(content[:SNIFFED]), charset, content)
                 url = self._location(target, response)
 
     def _secured(self, target: WebTarget, visited: Sequence[str]) -> WebTarget:
@@ -334,14 +339,6 @@ class Guard:
             raise ForbiddenAddressError(self.provider, told)
         return found[:_MOST_ADDRESSES]
 
-    async def _page(self, target: WebTarget, response: httpx.Response) -> FetchedPage:
-        self._raise_for_status(target, response)
-        declared = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        charset = response.charset_encoding or ""
-        accept = partial(media_type, declared, charset)
-        content = await self._body(response, self.max_bytes, accept=accept)
-        return FetchedPage(target.url, accept(content[:SNIFFED]), charset, content)
-
     async def _body(
         self,
         response: httpx.Response,
@@ -362,27 +359,26 @@ class Guard:
         if length.isdecimal() and int(length) > limit and not is_cut:
             raise too_large
         unpack = Unpacking(response.headers.get("content-encoding", ""))
-        received, packed, is_accepted = bytearray(), 0, False
+        received, packed, is_wanted = bytearray(), 0, False
         async for chunk in response.aiter_raw():
             packed += len(chunk)
             try:
                 received += unpack(chunk, limit + 1 - len(received))
             except ValueError as error:
                 raise ProviderResponseError(self.provider, "The page came in an encoding not asked for.") from error
-            is_accepted = is_accepted or self._is_wanted(bytes(received[:SNIFFED]), accept, is_all=False)
+            if not is_wanted and len(received) >= SNIFFED:
+                is_wanted = self._is_wanted(received, accept)
             if max(len(received), packed) > limit:
                 if is_cut:
                     return bytes(received[:limit])
                 raise too_large
         if not unpack.is_complete:
             raise ProviderResponseError(self.provider, "The page was cut off on its way.")
-        self._is_wanted(bytes(received[:SNIFFED]), accept, is_all=True)
+        self._is_wanted(received, accept)
         return bytes(received)
 
-    def _is_wanted(self, start: bytes, accept: Callable[[bytes], str], *, is_all: bool) -> bool:
-        if len(start) < SNIFFED and not is_all:
-            return False
-        if not accept(start):
+    def _is_wanted(self, received: bytearray, accept: Callable[[bytes], str]) -> bool:
+        if not accept(bytes(received[:SNIFFED])):
             raise DocumentTypeError(self.provider, "The address leads to a file that is neither text, HTML nor PDF.")
         return True
 

@@ -17,7 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import cached_property
 from itertools import pairwise
@@ -137,20 +137,17 @@ class Pacing:
             await anyio.lowlevel.checkpoint_if_cancelled()
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
-                await self._give_back(moment)
+                await anyio.to_thread.run_sync(self._move, -moment.spacing, moment.state, limiter=self._thread)
             raise
         return 0
-
-    async def _give_back(self, moment: _Moment) -> None:
-        """Unless another one was taken since: then it is lost."""
-        await anyio.to_thread.run_sync(self._move, -moment.spacing, moment.state, limiter=self._thread)
 
     async def connect(self) -> None:
         """Call this before the request opens a connection, which takes longer than the spacing: others have the moment
         meanwhile, and `confirm` takes another one. Call `release` in any case when the request is over."""
         if self._spacing and (moment := _moment.get()) != _NO_MOMENT:
             _moment.set(_NO_MOMENT)
-            await self._give_back(moment)
+            # If another one was taken since, it is lost.
+            await anyio.to_thread.run_sync(self._move, -moment.spacing, moment.state, limiter=self._thread)
             await self._room.acquire()
             _connecting.set(True)
 
@@ -274,31 +271,26 @@ class FilePlace:
     def change(self, step: Step) -> None:
         """Apply `step`; OSError if the file is not a text file or its lock does not work."""
         make_private_folder(self._path.parent)
-        with self._locked():
-            old = self._read()
+        lock = FileLock(self._path.with_suffix(".lock"), mode=0o600, thread_local=False)
+        try:
+            held = lock.acquire(timeout=self._lock_timeout, poll_interval=LOCK_POLL)
+        except Timeout:  # when a busy machine has stopped this process, the lock may be free by now
+            held = lock.acquire(blocking=False)
+        with held:
+            old = 0  # if there is none, or it makes no sense
+            try:
+                if not stat.S_ISREG(self._path.stat().st_mode):  # reading a pipe would never end
+                    raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+                with self._path.open("rb") as file:
+                    old = int(file.read(MAX_STATE_BYTES).decode("ascii"))
+            except UnicodeDecodeError:
+                raise OSError(errno.EILSEQ, os.strerror(errno.EILSEQ)) from None
+            except (FileNotFoundError, ValueError):
+                pass
             new = step(time.time_ns() // 1_000, old)
             if new != old:
                 self._path.touch(mode=0o600)
                 self._path.write_text(str(new))
-
-    def _locked(self) -> AbstractContextManager[object]:
-        """Tries once more at the end: when a busy machine has stopped this process, the lock may be free by now."""
-        lock = FileLock(self._path.with_suffix(".lock"), mode=0o600, thread_local=False)
-        with suppress(Timeout):
-            return lock.acquire(timeout=self._lock_timeout, poll_interval=LOCK_POLL)
-        return lock.acquire(blocking=False)
-
-    def _read(self) -> int:
-        """The state; 0 if there is none or it makes no sense."""
-        try:
-            if not stat.S_ISREG(self._path.stat().st_mode):  # reading a pipe would never end
-                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-            with self._path.open("rb") as file:
-                return int(file.read(MAX_STATE_BYTES).decode("ascii"))
-        except UnicodeDecodeError:
-            raise OSError(errno.EILSEQ, os.strerror(errno.EILSEQ)) from None
-        except (FileNotFoundError, ValueError):
-            return 0
 
 
 class RedisPlace:

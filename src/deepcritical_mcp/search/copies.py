@@ -153,13 +153,6 @@ def _is_same(own: str, title: str, journals: Sequence[tuple[str, ...]]) -> bool:
     return is_near and has_numbers[0] == has_numbers[1] and is_notice(one) == is_notice(other)
 
 
-def is_preview(record: Publication | None, reading: Reading) -> bool:
-    """Whether a page about a paper has no more than its abstract, or its beginning."""
-    abstracts = (text.content for text in record.texts if text.kind == "abstract") if record else ()
-    abstract = max((len(one) for one in abstracts if one != NO_ABSTRACT), default=0)
-    return len(reading.content) < abstract + PREVIEW
-
-
 @dataclass
 class CopySearch:
     """A search for a copy of a document, which asks one provider after another: what they have said so far.
@@ -200,7 +193,10 @@ def judged(answer: Copy, lookup: Lookup, *, is_page: bool) -> tuple[DocumentStat
     is_named = host_of(answer.url) not in map(host_of, lookup.wanted.urls)
     if problem := contradiction(lookup.record, lookup.wanted.ids, reading, is_page=is_page, is_named=is_named):
         return "not_found", problem
-    if is_page and is_paper(lookup.wanted.ids) and is_preview(lookup.record, reading):
+    # A page about a paper may have no more than its abstract, or its beginning.
+    known = (text.content for text in lookup.record.texts if text.kind == "abstract") if lookup.record else ()
+    abstract = max((len(one) for one in known if one != NO_ABSTRACT), default=0)
+    if is_page and is_paper(lookup.wanted.ids) and len(reading.content) < abstract + PREVIEW:
         return "abstract_only", "The page has the abstract or a preview, not the whole text."
     told = "" if is_page else doubt(lookup.record, reading)
     return "full_text", " ".join(filter(None, (answer.detail, told)))
@@ -224,22 +220,18 @@ def outages_of(search: CopySearch) -> Iterator[str]:
             "Not everybody answered, so there may be a full text all the same; asking again may help: "
             + " ".join(dict.fromkeys(error.message for error in search.failures))
         )
-    elif search.copy and not search.remarks and (reason := _no_pubmed_record(search.lookup)):
-        record = search.lookup.record
+        return
+    # Why PubMed did not describe a paper that it may have.
+    lookup, record = search.lookup, search.lookup.record
+    asked = [one for one in lookup.attempts if one.provider == PUBMED and one.status in ("failed", "not_found")]
+    reason = lookup.unasked or next((one.detail for one in asked), "")
+    if record is None and lookup.failures:
+        reason = f"the record could not be looked up: {lookup.failures[0].message}"
+    if search.copy and not search.remarks and reason:
         told = "The citation is what the text says about itself, and whether it was retracted is unknown"
         if record and record.text.provider != search.provider:
             told = f"The citation is from {record.text.provider}, not PubMed, which may know of a retraction"
         yield f"{told}: {reason}"
-
-
-def _no_pubmed_record(lookup: Lookup) -> str:
-    """Why PubMed did not describe a paper that it may have; "" if it did, or has nothing to say about it."""
-    if lookup.record is None and lookup.failures:
-        return f"the record could not be looked up: {lookup.failures[0].message}"
-    if lookup.unasked:
-        return lookup.unasked
-    asked = (one for one in lookup.attempts if one.provider == PUBMED and one.status in ("failed", "not_found"))
-    return next((one.detail for one in asked), "")
 
 
 def unconfirmed(claim: Publication, records: Sequence[Publication], lookup: Lookup) -> str:

@@ -30,14 +30,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.evidence.identity import bears_out
 from deepcritical_mcp.evidence.identity_values import identity_of
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
-from deepcritical_mcp.models import (
-    SESSION,
-    Attempt,
-    FetchVerdict,
-    Publication,
-    Text,
-    TextKind,
-)
+from deepcritical_mcp.models import SESSION, Attempt, FetchVerdict, Publication, Text, TextKind
 from deepcritical_mcp.net.client import InFlight
 from deepcritical_mcp.reading import bounded
 from deepcritical_mcp.search.copies import (
@@ -117,8 +110,11 @@ class FullTexts:
         if not held and document.evidence:  # a text of the user's own that was read into parts
             kept = (await session.publications([document.evidence])).get(document.evidence)
             text = next((one for one in kept.texts if one.parts), None) if kept else None
-        if kept and text and (found := await _from_session(kept, text, session)):
-            return found
+        if kept and text and (found := await session.text(kept.id_of(text))):
+            kept, text = found
+            warnings = (*told_first(kept), *_about_text(text, ""))
+            attempts = (Attempt(provider=SESSION, status="full_text"),)
+            return FoundText("full_text", kept, text, kept.id_of(text), attempts, (), warnings)
         if not tool:
             return await self._found(document, held, session, progress)
         async with recorded(lookup_entry(tool, [document.name]), session) as recording:
@@ -137,19 +133,15 @@ class FullTexts:
         return await self._kept(document, search, session)
 
     async def fetch(
-        self,
-        documents: Sequence[DocumentId],
-        session: ReadingSession,
-        *,
-        tool: str = "add_evidence",
-        progress: Progress = no_progress,
+        self, documents: Sequence[DocumentId], session: ReadingSession, *, progress: Progress = no_progress
     ) -> list[FoundRecord]:
         """The record of each document, or its page if it is not a paper or trial. Papers known by numbers cost four
-        requests at most, all together; what the session has costs none. `tool` as for `read`."""
+        requests at most, all together; what the session has costs none. If anybody is asked, it is in the session's log
+        of searches as a look-up of `add_evidence`."""
         held = [await self._held(one, session) for one in documents]
-        if not tool or all(one and _is_complete(one) for one in held):
+        if all(one and _is_complete(one) for one in held):
             return await self._fetched(documents, held, progress)
-        async with recorded(lookup_entry(tool, [one.name for one in documents]), session) as recording:
+        async with recorded(lookup_entry("add_evidence", [one.name for one in documents]), session) as recording:
             found = await self._fetched(documents, held, progress)
             records = [one.publication for one in found if one.publication]
             known = await session.known(records)
@@ -332,15 +324,6 @@ class FullTexts:
         detail = search.attempts[-1].detail if search.copy else ""
         warnings = (*told_first(publication), *search.remarks, *_about_text(text, detail))
         return FoundText(status, publication, text, id, attempts, tuple(errors), warnings)
-
-
-async def _from_session(held: Publication, text: Text, session: ReadingSession) -> FoundText | None:
-    if (found := await session.text(held.id_of(text))) is None:
-        return None
-    publication, text = found
-    warnings = (*told_first(publication), *_about_text(text, ""))
-    attempts = (Attempt(provider=SESSION, status="full_text"),)
-    return FoundText("full_text", publication, text, publication.id_of(text), attempts, (), warnings)
 
 
 def _read_text(publication: Publication) -> Text | None:

@@ -73,39 +73,24 @@ class ItemFinder:
         items = [_item(one) for one in documents]
         for item, record in zip(items, held, strict=True):
             item.lookup = Lookup.of(record) if record else None
-        await self._look_up([one for one in items if one.lookup is None], end)
+        unknown = [one for one in items if one.lookup is None]
+        wanted = [Wanted(one.ids, (url,) if preprint_number(url := one.document.url) else ()) for one in unknown]
+        asked = [pair for pair in zip(unknown, wanted, strict=True) if has_record(pair[1])]
+        found = await self._records.find([one for _, one in asked], seconds) if asked else ()
+        for (item, _), lookup in zip(asked, found, strict=True):
+            item.lookup = lookup
         for item in items:
             _choose(item)
             item.wrong = _contradiction(item)
         # A reference that leads to no record, or what is written beside a number that leads to another one.
-        await self._match(
-            [
-                one
-                for one in items
-                if not one.document.text
-                and ((one.reference or one.document.title) if one.wrong else one.reference and not one.record)
-            ],
-            end,
-        )
+        open_ones = [one for one in items if not one.document.text and (one.wrong or not one.record)]
+        written = [(one, one.reference or read_reference(one.document.title if one.wrong else "")) for one in open_ones]
+        written = [(one, reference) for one, reference in written if reference.says_more]
+        left = max(0.0, end - anyio.current_time())
+        matches = await self._references.find([one for _, one in written], left) if written else ()
+        for (item, _), match in zip(written, matches, strict=True):
+            item.match = match
         return [_outcome(one, self._off) for one in items]
-
-    async def _look_up(self, items: Sequence[_Item], end: float) -> None:
-        wanted = {id(one): Wanted(one.ids, (url,) if preprint_number(url := one.document.url) else ()) for one in items}
-        asked = [one for one in items if has_record(wanted[id(one)])]
-        if asked:
-            seconds = max(0.0, end - anyio.current_time())
-            found = await self._records.find([wanted[id(one)] for one in asked], seconds)
-            for item, lookup in zip(asked, found, strict=True):
-                item.lookup = lookup
-
-    async def _match(self, items: Sequence[_Item], end: float) -> None:
-        """Look for what references say, also the title of an item whose number belongs to another one."""
-        references = [one.reference or read_reference(one.document.title) for one in items]
-        asked = [(item, one) for item, one in zip(items, references, strict=True) if one.says_more]
-        if asked:
-            found = await self._references.find([one for _, one in asked], max(0.0, end - anyio.current_time()))
-            for (item, _), match in zip(asked, found, strict=True):
-                item.match = match
 
 
 def _item(document: DocumentId) -> _Item:
@@ -204,13 +189,11 @@ def _matched(item: _Item, match: ReferenceMatch) -> FoundRecord:
     if any(item.ids):
         unknown = "could not be looked up" if item.lookup and item.lookup.failures else "is not known"
         remarks.append(f"{_named(item.ids)} {unknown}; this record was found by the text")
-    return FoundRecord(records[0], remark="; ".join(remarks), unasked=_why_unasked(records[0], match))
-
-
-def _why_unasked(record: Publication, match: ReferenceMatch) -> str:
-    """Why PubMed did not say whether it has the record; "" if it did."""
-    late = (error.message for error in match.failures if record.awaits_pubmed and error.provider in (PUBMED, RECORDS))
-    return match.without_pubmed.get(record.id) or next(late, "")
+    # Why PubMed did not say whether it has the record, if it did not.
+    failures = match.failures if records[0].awaits_pubmed else ()
+    late = (error.message for error in failures if error.provider in (PUBMED, RECORDS))
+    unasked = match.without_pubmed.get(records[0].id) or next(late, "")
+    return FoundRecord(records[0], remark="; ".join(remarks), unasked=unasked)
 
 
 def _unasked(match: ReferenceMatch) -> str:

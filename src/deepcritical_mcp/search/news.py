@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 import anyio
@@ -135,18 +135,6 @@ def _end(entry: LoggedSearch) -> int:
     return entry.first - 1 + entry.examined
 
 
-def repetitions_of(search: WatchedSearch, *, has_since: bool, most: int) -> Iterator[Mapping[str, object]]:
-    """The arguments that ask again for what earlier runs missed; then, if the source `has_since`, those that ask for
-    at most `most` results that were added since, else those of the search."""
-    only_new = {"only_new": True}
-    yield from ({**one, **only_new} for one in search.missed)
-    kept = {name: value for name, value in search.arguments.items() if name not in ("offset", "since")}
-    if has_since and search.since:
-        yield {**kept, "since": search.since, "max_results": most, **only_new}
-    elif not search.missed:
-        yield {**kept, **only_new}
-
-
 _KINDS: Mapping[NoticeKind, NewsKind] = {
     "retraction": "retracted",
     "partial_retraction": "corrected",
@@ -242,30 +230,24 @@ async def gather_news(
 
     Raises the errors of `EvidenceStore`; an outage is no error, but among those of the news.
     """
-    return await _Watch(store, searches, witness, seconds, progress).gather(web=web)
+    seconds = seconds_before(TO_KEEP_RESULTS, cap=seconds)
+    return await _Watch(store, searches, witness, progress, seconds).gather(web=web)
 
 
+@dataclass
 class _Watch:
     """One call's watch of a session."""
 
-    def __init__(
-        self,
-        store: Session,
-        searches: Mapping[str, SourceSearch],
-        witness: Witness,
-        seconds: float,
-        progress: Progress,
-    ) -> None:
-        self._store = store
-        self._searches = searches
-        self._witness = witness
-        self._progress = progress
-        self._begun = anyio.current_time()
-        self._seconds = seconds_before(TO_KEEP_RESULTS, cap=seconds)
-        self._state = _State()
-        self._errors: dict[str, None] = {}
-        self._checked = 0
-        self._unanswered: list[str] = []
+    _store: Session
+    _searches: Mapping[str, SourceSearch]
+    _witness: Witness
+    _progress: Progress
+    _seconds: float
+    _begun: float = field(default_factory=anyio.current_time)
+    _state: _State = field(default_factory=_State)
+    _errors: dict[str, None] = field(default_factory=dict[str, None])
+    _checked: int = 0
+    _unanswered: list[str] = field(default_factory=list[str])
 
     async def gather(self, *, web: bool) -> News:
         with suppress(ValidationError):
@@ -353,10 +335,16 @@ class _Watch:
             result = await search.related(str(pmid), str(kind), int(str(most)), self._store, tool=WATCH_TOOL)
             await self._note(one, result, [item for item in result.evidence if item.id not in held], ())
             return
+        # What earlier runs missed; then what was added since, or, if the source cannot tell, the search itself.
         kind = search.source.request
-        has_since = "since" in kind.model_fields
-        for arguments in repetitions_of(one, has_since=has_since, most=kind.MAX_RESULTS):
-            await self._ask(one, search, arguments)
+        kept = {name: value for name, value in one.arguments.items() if name not in ("offset", "since")}
+        asked = [*one.missed]
+        if one.since and "since" in kind.model_fields:
+            asked.append({**kept, "since": one.since, "max_results": kind.MAX_RESULTS})
+        elif not one.missed:
+            asked.append(kept)
+        for arguments in asked:
+            await self._ask(one, search, {**arguments, "only_new": True})
 
     async def _ask(self, one: WatchedSearch, search: SourceSearch, arguments: Mapping[str, object]) -> None:
         """Search with these arguments; if they ask for what was added since, all pages of it."""
@@ -385,7 +373,12 @@ class _Watch:
 
     async def _check(self, ids: Sequence[str]) -> bool:
         """Ask for the status of the records left in this round; whether there was time for all of them."""
-        left = self._left(ids)
+        # From the last id checked to the end, and from the beginning to where the round began.
+        first = ids.index(self._state.checked) + 1 if self._state.checked in ids else 0
+        left = ids[first:]
+        if self._state.begun in ids:
+            around = [*left, *ids[:first]]
+            left = around[: around.index(self._state.begun) + 1]
         for start in range(0, len(left), AT_A_TIME):
             if self._is_late():
                 return False
@@ -428,15 +421,6 @@ class _Watch:
         self._checked += len(answered)
         self._unanswered += [one.id for one in silent if has_askable_status(one) or (registry and one.nct in numbers)]
         return says
-
-    def _left(self, ids: Sequence[str]) -> Sequence[str]:
-        """What this round has not come to yet: from the last id checked to the end, and from the beginning to where the
-        round began."""
-        first = ids.index(self._state.checked) + 1 if self._state.checked in ids else 0
-        if self._state.begun not in ids:
-            return ids[first:]
-        around = [*ids[first:], *ids[:first]]
-        return around[: around.index(self._state.begun) + 1]
 
 
 def _new(id: str, reference: str, one: WatchedSearch, queries: Sequence[str]) -> NewsItem:

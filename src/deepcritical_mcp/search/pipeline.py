@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import anyio
 
@@ -14,14 +15,19 @@ from deepcritical_mcp.errors import (
     AllProvidersFailedError,
     ConfigurationError,
     DeepCriticalError,
+    EvidenceStoreError,
     InvalidInputError,
     ProviderError,
+    SessionBusyError,
+    SessionFullError,
 )
 from deepcritical_mcp.evidence.identity_values import copies
 from deepcritical_mcp.models import (
+    Evidence,
     ProviderReport,
     Publication,
     QueryReport,
+    RelatedEvidence,
     SearchResult,
     with_numbers_shown,
 )
@@ -42,13 +48,10 @@ from deepcritical_mcp.search.search_steps import (
     Ranking,
     Session,
     ask_source,
-    errors_of,
     fuse,
     gather,
-    keep,
     known_ids,
     provider_reports,
-    remarks_of,
     search_failure,
     stubs_of,
 )
@@ -58,6 +61,8 @@ from deepcritical_mcp.sources.lookup import CitingDocuments
 from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
+
+NO_SCORES: Mapping[str, float] = MappingProxyType({})
 
 
 class SourceSearch:
@@ -115,7 +120,8 @@ class SourceSearch:
         if source.two_step:
             await progress(0.4, f"fetching {len(page.ids)} of {ranking.total:,} records")
         records, missing = await gather(source, page.ids, session, records=ranking.records, count=ranking.total)
-        found = [_found(records[id], ranking.found_by[id]) for id in page.ids if id in records]
+        there = [id for id in page.ids if id in records]
+        found = [records[id].model_copy(update={"found_by": ranking.found_by[id]}) for id in there]
         contested: tuple[str, ...] = ()
         if source.witnessed:
             found, contested = await self._witness.completed(found)
@@ -138,7 +144,15 @@ class SourceSearch:
             known=page.known,
         )
         reach = _reach(page, ranking, request)
-        places = {records[id].id: place for place, id in enumerate(ranking.ids, start=1) if id in records}
+        places, offsets = {records[id].id: place for place, id in enumerate(ranking.ids, 1) if id in records}, ()
+        # With `only_new` the next page leaves out what this one has kept, so that it must not start earlier.
+        if source.block and not source.scored and not request.only_new:
+            of_kept = [chosen[kept.ids.index(item.id)].id for item in kept.evidence]
+            offsets = tuple(request.offset + places[id] for id in of_kept)
+        fused = ", the rankings of all queries fused" if len(queries) > 1 else ""
+        order = f"{source.title} order ({request.order}){fused}"
+        if source.scored:
+            order = "" if all(one.id in ranking.scores for one in chosen) else "the provider's ranking"
         result = result.model_copy(
             update={
                 "evidence": evidence,
@@ -146,8 +160,8 @@ class SourceSearch:
                 "queries": with_numbers_shown(result.queries, kept.evidence),
                 "already_known": result.already_known + known,
                 "left_out": result.left_out + unwanted,
-                "ordered_by": self._order(request, has_scores=all(one.id in ranking.scores for one in chosen)),
-                "offsets": self._offsets(request, kept, [places[one.id] for one in chosen]),
+                "ordered_by": order,
+                "offsets": offsets,
                 "errors": (*result.errors, *missing, *kept.errors),
                 "warnings": _unique(result.warnings, contested, left_out, problems, reach, session.warnings()),
                 "duplicates_removed": result.duplicates_removed + known + kept.merged,
@@ -207,7 +221,8 @@ class SourceSearch:
             name = source.named(id)
             raise InvalidInputError(f"{source.title} has no record with {name}. Check the number, or search by title.")
         seed = records[id]
-        found = [_found(records[one], linked.found_by[one]) for one in wanted if one in records]
+        there = [one for one in wanted if one in records]
+        found = [records[one].model_copy(update={"found_by": linked.found_by[one]}) for one in there]
         queries = [report.query for report in reported]
         kept, (evidence, counters, problems) = await self._kept(
             found, seed.title, session, recording, progress, queries=queries, unrelated=[seed]
@@ -261,12 +276,40 @@ class SourceSearch:
         *,
         queries: Sequence[str],
         unrelated: Sequence[Publication],
-        scores: Mapping[str, float] | None = None,
+        scores: Mapping[str, float] = NO_SCORES,
         known: Sequence[str] = (),
     ) -> tuple[Kept, Counted]:
-        """See `keep`; and the evidence with the counts of its citations. The log has what was kept, and the `known`."""
+        """Publications kept in the session, in their order, and scored against `query` (those of a source that is
+        scored have the source's `scores`, or none); and the evidence with the counts of its citations. The log has what
+        was kept, and the `known`.
+
+        If the session cannot keep the publications, they are returned anyway, with an error. The `found_by` of the
+        evidence refers to the positions of `queries`. What is `unrelated` was omitted on purpose and must not appear as
+        related evidence.
+        """
         await progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
-        kept = await keep(self.source, found, query, session, queries=queries, unrelated=unrelated, scores=scores or {})
+        given, errors = [scores.get(one.id, 0.0) for one in found], list[str]()
+        items = [Evidence.of(one, relevance=score) for one, score in zip(found, given, strict=True)]
+        related, new = tuple[RelatedEvidence, ...](), 0
+        try:
+            outcomes = await session.add_evidence(found)
+            new = sum(outcome.status == "added" for outcome in outcomes)
+            if not self.source.scored:
+                given = await session.relevance(query, [outcome.publication for outcome in outcomes])
+            items = list[Evidence]()
+            for outcome, score in zip(outcomes, given, strict=True):
+                similar = dict.fromkeys((*outcome.evidence.similar, *(id for id, _ in outcome.folds)))
+                items.append(outcome.evidence.model_copy(update={"similar": tuple(similar), "relevance": score}))
+            others = await session.known(unrelated)
+            related = await session.related(query, exclude={*(item.id for item in items), *filter(None, others)})
+        except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
+            errors.append(f"The results were found, but not all could be kept: {error.message}")
+        by_id: dict[str, Evidence] = {}
+        for item, publication in zip(items, found, strict=True):
+            same = by_id.get(item.id, item.model_copy(update={"found_by": ()}))
+            numbers = {*same.found_by, *(queries.index(one) + 1 for one in publication.found_by)}
+            by_id[item.id] = same.model_copy(update={"found_by": tuple(sorted(numbers))})
+        kept = Kept(tuple(by_id.values()), tuple(item.id for item in items), new, related, tuple(errors))
         recording.note(ids=tuple(dict.fromkeys((*kept.ids, *known))), new=kept.new)
         evidence: Counted = kept.evidence, (), ()
         if self._counts or recording.entry.kind == "citations":
@@ -288,19 +331,18 @@ class SourceSearch:
             except ProviderError as error:
                 outage = f"{self.source.title} could not be asked"
                 logger.info("claims not checked: %s", error)
-        return [self._verified(id, claim, found.get(id), outage) for id, claim in claims]
-
-    def _verified(
-        self, id: str, claim: Publication, record: Publication | None, outage: str
-    ) -> tuple[Publication, str]:
-        if not id:
-            return claim, f"it has no {self.source.id_name}"
-        if record is None:
-            return claim, outage or f"{self.source.title} has no record of {self.source.named(id)}"
-        title, content = record.title, record.text.content
-        if any(copies(claim.text.content, text) == "same" for text in (content, f"{title} {content}")):
-            return record, ""
-        return claim, f"the {self.source.title} record of {self.source.named(id)} has another text"
+        verified: list[tuple[Publication, str]] = []
+        for id, claim in claims:
+            record, problem = found.get(id), ""
+            texts = (record.text.content, f"{record.title} {record.text.content}") if record else ()
+            if not id:
+                problem = f"it has no {self.source.id_name}"
+            elif record is None:
+                problem = outage or f"{self.source.title} has no record of {self.source.named(id)}"
+            elif not any(copies(claim.text.content, text) == "same" for text in texts):
+                problem = f"the {self.source.title} record of {self.source.named(id)} has another text"
+            verified.append((claim if problem or not record else record, problem))
+        return verified
 
     async def _page(self, ranking: Ranking, request: SearchRequest, session: Session) -> Page:
         """The first `max_results` matching records of a ranking; with `only_new`, only those new to the session."""
@@ -329,7 +371,15 @@ class SourceSearch:
         return Page(tuple(chosen), next_offset, held, left_out, unwanted, end)
 
     def _report(self, outcomes: Sequence[Outcome], ranking: Ranking, page: Page, session: Session) -> SearchResult:
-        """The result so far, before records are fetched."""
+        """The result so far, before records are fetched; failed variants and, if nothing was found, failed providers
+        are its errors. Remarks on a variant are told where they differ from those on the query."""
+        errors = [f'"{one.query}": {one.error.message}' for one in outcomes if one.error]
+        if not any(one.answer.ids for one in outcomes):
+            reports = (report for one in outcomes for report in one.answer.reports)
+            errors += (report.detail for report in reports if report.status == "failed")
+        first = outcomes[0].answer
+        others = ((one.query, remark) for one in outcomes[1:] for remark in one.answer.remarks)
+        remarks = (f'Variant "{query}": {remark}' for query, remark in others if remark not in first.remarks)
         return SearchResult(
             session_id=session.session_id,
             query=outcomes[0].query,
@@ -337,13 +387,13 @@ class SourceSearch:
             # Without pages every result is accounted for, also one that several queries found.
             total_found=ranking.total + (0 if self.source.block else ranking.duplicates),
             queries=tuple(outcome.report(index) for index, outcome in enumerate(outcomes, start=1)),
-            errors=_unique(errors_of(outcomes)),
-            warnings=_unique(remarks_of(outcomes), page.left_out),
+            errors=_unique(errors),
+            warnings=_unique(first.remarks, remarks, page.left_out),
             duplicates_removed=len(page.known) + ranking.duplicates,
             already_known=len(page.known),
             left_out=page.unwanted,
             providers=provider_reports(self.source, outcomes, ranking.total),
-            query_translation=outcomes[0].answer.translation,
+            query_translation=first.translation,
             next_offset=page.next_offset,
             from_cache=any(outcome.answer.from_cache for outcome in outcomes),
         )
@@ -367,25 +417,6 @@ class SourceSearch:
         elif result.total_found and request.offset >= result.total_found:
             warnings.append(f"There are {result.total_found:,} results; offset {request.offset:,} is beyond the last.")
         return result.model_copy(update={"warnings": _unique(result.warnings, warnings, session.warnings())})
-
-    def _order(self, request: SearchRequest, *, has_scores: bool) -> str:
-        """What the results are ordered by; "" if it is their relevance."""
-        if self.source.scored:
-            return "" if has_scores else "the provider's ranking"
-        return f"{self.source.title} order ({request.order})" + (
-            ", the rankings of all queries fused" if len(request.queries) > 1 else ""
-        )
-
-    def _offsets(self, request: SearchRequest, kept: Kept, places: Sequence[int]) -> tuple[int, ...]:
-        """See `SearchResult.offsets`; `places` counts each record's place from the request's offset on. With `only_new`
-        the next page leaves out what this one has kept, so that it must not start earlier."""
-        if not self.source.block or self.source.scored or request.only_new:
-            return ()
-        return tuple(request.offset + places[kept.ids.index(item.id)] for item in kept.evidence)
-
-
-def _found(record: Publication, queries: tuple[str, ...]) -> Publication:
-    return record.model_copy(update={"found_by": queries})
 
 
 def _reach(page: Page, ranking: Ranking, request: SearchRequest) -> Iterator[str]:

@@ -116,10 +116,7 @@ class RecordFinder:
     each of `lookups` for those that are still without a record."""
 
     def __init__(
-        self,
-        pubmed: Source | None,
-        providers: Sequence[FullTextSource],
-        lookups: Sequence[Service] = (),
+        self, pubmed: Source | None, providers: Sequence[FullTextSource], lookups: Sequence[Service] = ()
     ) -> None:
         self._pubmed = pubmed
         self._providers = providers
@@ -284,15 +281,12 @@ def compared(one: RecordIds, other: RecordIds) -> str:
     for name in ("pmid", "pmcid", "nct", "doi"):
         first, second = getattr(one, name).lower(), getattr(other, name).lower()
         if first and second:
-            is_version = name == "doi" and _is_version(*sorted((first, second), key=len))
-            return "same" if first == second or is_version else "different"
+            # One DOI may be the other with the number of a version: "10.7554/elife.1", "10.7554/elife.1.2".
+            short, long = sorted((first, second), key=len)
+            rest = long.removeprefix(short)
+            is_version = rest != long and rest.lstrip("./v").isdecimal() and rest[:1] in "./v"
+            return "same" if first == second or (name == "doi" and is_version) else "different"
     return ""
-
-
-def _is_version(short: str, long: str) -> bool:
-    """Whether one DOI is the other with the number of a version: "10.7554/elife.1", "10.7554/elife.1.2"."""
-    rest = long.removeprefix(short)
-    return rest != long and rest.lstrip("./v").isdecimal() and rest[:1] in "./v"
 
 
 def stub_of(ids: RecordIds) -> Publication:

@@ -46,14 +46,28 @@ class Recording:
         """What the source answered to each query."""
         by = dict.fromkeys(one.answer.answered_by for one in outcomes if one.answer.answered_by)
         title = f"{self.entry.title} ({'; '.join(by)})" if by else self.entry.title
-        queries = tuple(map(_answered, self.entry.queries, outcomes))
-        self.note(queries=queries, title=title)
+        queries: list[LoggedQuery] = []
+        for query, one in zip(self.entry.queries, outcomes, strict=True):
+            answer, told = one.answer, dict[str, object]()
+            if one.error:
+                told = {"detail": one.error.message}
+            else:
+                failed = [f"{each.name} failed: {each.detail}" for each in answer.reports if each.status == "failed"]
+                told = {**_OK, "sent": answer.sent, "results": answer.total}
+                told["translation"] = answer.translation if answer.translation != answer.sent else ""
+                told["detail"] = "; ".join(filter(None, (answer.detail, *failed)))
+            queries.append(query.model_copy(update=told))
+        self.note(queries=tuple(queries), title=title)
 
     def listed(self, asked: Sequence[Listing]) -> None:
         """What each service says about the papers linked to one, instead of the only query."""
-        query = self.entry.queries[0]
+        query, queries = self.entry.queries[0], list[LoggedQuery]()
+        for one in asked:
+            told = {**_OK, "results": one.found.total, "detail": f"answered by {one.title}"}
+            told = {"detail": f"{one.title}: {one.error.message}"} if one.error else told
+            queries.append(query.model_copy(update=told))
         title = " and ".join(one.title for one in asked if not one.error) or self.entry.title
-        self.note(queries=tuple(_listed(query, one) for one in asked), title=title)
+        self.note(queries=tuple(queries), title=title)
 
     def ended(self, result: SearchResult, *, new: int, known: Sequence[str] = ()) -> None:
         """What came of it: `new` items of evidence; `known` ones were found again, but are not in the result."""
@@ -68,8 +82,16 @@ class Recording:
 
     def looked_up(self, found: Sequence[FoundRecord], ids: Sequence[str], *, new: int) -> None:
         """What was found for each document; `ids` are those of the evidence, `new` of them were not in the session."""
+        queries: list[LoggedQuery] = []
+        for query, one in zip(self.entry.queries, found, strict=True):
+            detail = f"{one.verdict.replace('_', ' ')}: {one.reason}"
+            told: dict[str, object] = {"status": "failed" if one.verdict == "outage" else "ok", "detail": detail}
+            if one.publication:
+                provider = one.publication.text.provider
+                told = {**_OK, "results": 1, "detail": f"record of {provider}" if provider else ""}
+            queries.append(query.model_copy(update=told))
         self.note(
-            queries=tuple(map(_looked_up, self.entry.queries, found)),
+            queries=tuple(queries),
             total=len(ids),
             examined=len(ids),
             ids=tuple(dict.fromkeys(ids)),
@@ -188,28 +210,3 @@ def new_entry(tool: str, queries: Iterable[tuple[str, str]], **fields: Any) -> L
 
 
 _OK = {"status": "ok"}
-
-
-def _answered(query: LoggedQuery, outcome: Outcome) -> LoggedQuery:
-    if outcome.error:
-        return query.model_copy(update={"detail": outcome.error.message})
-    answer = outcome.answer
-    failed = [f"{one.name} failed: {one.detail}" for one in answer.reports if one.status == "failed"]
-    translation = answer.translation if answer.translation != answer.sent else ""
-    detail = "; ".join(filter(None, (answer.detail, *failed)))
-    told = {"sent": answer.sent, "translation": translation, "results": answer.total, "detail": detail}
-    return query.model_copy(update=_OK | told)
-
-
-def _looked_up(query: LoggedQuery, found: FoundRecord) -> LoggedQuery:
-    if found.publication:
-        provider = found.publication.text.provider
-        return query.model_copy(update={**_OK, "results": 1, "detail": f"record of {provider}" if provider else ""})
-    detail = f"{found.verdict.replace('_', ' ')}: {found.reason}"
-    return query.model_copy(update={"status": "failed" if found.verdict == "outage" else "ok", "detail": detail})
-
-
-def _listed(query: LoggedQuery, listing: Listing) -> LoggedQuery:
-    if listing.error:
-        return query.model_copy(update={"detail": f"{listing.title}: {listing.error.message}"})
-    return query.model_copy(update={**_OK, "results": listing.found.total, "detail": f"answered by {listing.title}"})

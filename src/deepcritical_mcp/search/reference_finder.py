@@ -81,16 +81,14 @@ class ReferenceMatch:
     @property
     def nearest(self) -> list[tuple[Publication, Agreement]]:
         """The records that come nearest, at most three, if none agrees."""
-        found = [one for one in self.considered.values() if _is_near(one[1])]
+        found: list[tuple[Publication, Agreement]] = []
+        for record, agreement in self.considered.values():
+            title, has_people, has_journal = agreement.field("title"), *map(agreement.says, ("authors", "journal"))
+            # With a similar title it may be another part of it, or have a wrong number in its title.
+            is_similar = has_people and has_journal and are_similar(title.written, title.true)
+            if is_similar or agreement.says("title") or (agreement.has_place and (has_people or has_journal)):
+                found.append((record, agreement))
         return sorted(found, key=lambda one: one[1].rank, reverse=True)[:MAX_CANDIDATES]
-
-
-def _is_near(agreement: Agreement) -> bool:
-    """Whether a record shares enough with a reference to be named: its title, or names or journal, and the place."""
-    title = agreement.field("title")
-    if agreement.says("authors") and agreement.says("journal") and are_similar(title.written, title.true):
-        return True  # another part of it, or a wrong number in its title
-    return agreement.says("title") or (agreement.has_place and (agreement.says("authors") or agreement.says("journal")))
 
 
 class ReferenceFinder:
@@ -111,7 +109,12 @@ class ReferenceFinder:
         end = anyio.current_time() + seconds
         with anyio.move_on_after(seconds) as scope:
             await self._from_pubmed(matches, end)
-            await self._from_readers([one for one in matches if not one.accepted], end)
+            # All services that read citations are asked for a few references before the next few.
+            stop = anyio.current_time() + seconds_for(TO_READ_REFERENCES)
+            for batch in batches([one for one in matches if not one.accepted], READ_TOGETHER):
+                for reader in self._readers:
+                    if open_ones := [one for one in batch if not one.accepted]:
+                        await self._from_reader(reader, open_ones, stop, end)
         for one in matches if scope.cancelled_caught else ():
             if not one.accepted:
                 one.failures.append(ProviderTimeoutError("records", _NO_TIME))
@@ -135,14 +138,6 @@ class ReferenceFinder:
                 logger.info("no retracted papers looked for: %s", error.code)
         same = [one for one in found if one.status == "retracted" and has_title_of(page, identity_of(one))]
         return [StatusNotice(kind="about", pmid=one.pmid, reference=vancouver(one)) for one in same]
-
-    async def _from_readers(self, matches: Sequence[ReferenceMatch], end: float) -> None:
-        """Ask all services that read citations for a few references before the next few, as long as there is time."""
-        stop = anyio.current_time() + seconds_for(TO_READ_REFERENCES)
-        for batch in batches(matches, READ_TOGETHER):
-            for reader in self._readers:
-                if open_ones := [one for one in batch if not one.accepted]:
-                    await self._from_reader(reader, open_ones, stop, end)
 
     async def _from_pubmed(self, matches: Sequence[ReferenceMatch], end: float) -> None:
         found: dict[str, None] = {}

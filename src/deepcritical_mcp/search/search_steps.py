@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,12 +15,9 @@ from deepcritical_mcp.deadline import TO_FETCH_RECORDS, TO_KEEP_RESULTS, Progres
 from deepcritical_mcp.errors import (
     AllProvidersFailedError,
     DeepCriticalError,
-    EvidenceStoreError,
     ProviderError,
     ProviderResponseError,
     ProviderTimeoutError,
-    SessionBusyError,
-    SessionFullError,
 )
 from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, Text, merged
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
@@ -105,7 +102,7 @@ class Page:
 async def ask_source(
     source: Source, request: SearchRequest, *, max_seconds: float, progress: Progress
 ) -> tuple[list[Outcome], Ranking]:
-    """The source's answer to each variant, and their combined ranking.
+    """The source's answer to each variant, or an error, and their combined ranking. All are asked concurrently.
 
     Raises:
         ProviderError, AllProvidersFailedError: all variants failed, or the query itself failed and the others
@@ -114,8 +111,25 @@ async def ask_source(
     ahead = ONLY_NEW_LOOKAHEAD if source.two_step else request.max_results
     wanted = request.max_results + (ahead if request.only_new else 0)
     size = min(wanted, request.LAST_RESULT - request.offset)
-    start, limit = (0, depth(source, request.offset + size)) if len(request.queries) > 1 else (request.offset, size)
-    outcomes = await _ask_all(source, request, start, limit, max_seconds=max_seconds, progress=progress)
+    found, queries = dict[str, Outcome](), request.queries
+    start, limit = (0, depth(source, request.offset + size)) if len(queries) > 1 else (request.offset, size)
+
+    async def ask(query: str) -> None:
+        try:
+            found[query] = Outcome(query, await source.ask(query, request, offset=start, limit=limit))
+        except DeepCriticalError as error:
+            found[query] = Outcome(query, error=error)
+        done, count = len(found), len(queries)
+        if count > 1:
+            await progress(0.05 + 0.35 * done / count, f"{done} of {count} queries answered")
+
+    reserved = TO_FETCH_RECORDS if source.two_step else TO_KEEP_RESULTS
+    with anyio.move_on_after(seconds_before(reserved, cap=max_seconds)):
+        async with anyio.create_task_group() as tasks:
+            for query in queries:
+                tasks.start_soon(ask, query)
+    late = f"{source.title} did not answer in time. Try again with fewer variants."
+    outcomes = [found.get(one) or Outcome(one, error=ProviderTimeoutError(source.name, late)) for one in queries]
     ranking = rank(source, outcomes, offset=request.offset, start=start, size=size, limit=limit)
     if outcomes[0].error and not ranking.total:
         raise search_failure(source, outcomes[0].error)
@@ -125,32 +139,6 @@ async def ask_source(
 def depth(source: Source, last: int) -> int:
     """How many results of each variant are needed to rank the first `last`: whole blocks."""
     return min(source.request.LAST_RESULT, math.ceil(last / source.block) * source.block) if source.block else last
-
-
-async def _ask_all(
-    source: Source, request: SearchRequest, start: int, limit: int, *, max_seconds: float, progress: Progress
-) -> list[Outcome]:
-    """Ask every variant concurrently; each gets an answer or an error."""
-    outcomes, queries = dict[str, Outcome](), request.queries
-
-    async def ask(query: str) -> None:
-        try:
-            outcomes[query] = Outcome(query, await source.ask(query, request, offset=start, limit=limit))
-        except DeepCriticalError as error:
-            outcomes[query] = Outcome(query, error=error)
-        done, count = len(outcomes), len(queries)
-        if count > 1:
-            await progress(0.05 + 0.35 * done / count, f"{done} of {count} queries answered")
-
-    reserved = TO_FETCH_RECORDS if source.two_step else TO_KEEP_RESULTS
-    with anyio.move_on_after(seconds_before(reserved, cap=max_seconds)):
-        async with anyio.create_task_group() as tasks:
-            for query in queries:
-                tasks.start_soon(ask, query)
-    for query in (one for one in queries if one not in outcomes):
-        late = f"{source.title} did not answer in time. Try again with fewer variants."
-        outcomes[query] = Outcome(query, error=ProviderTimeoutError(source.name, late))
-    return [outcomes[query] for query in queries]
 
 
 def rank(source: Source, outcomes: Sequence[Outcome], *, offset: int, start: int, size: int, limit: int) -> Ranking:
@@ -164,7 +152,11 @@ def rank(source: Source, outcomes: Sequence[Outcome], *, offset: int, start: int
     for outcome, ids in zip(outcomes, rankings, strict=True):
         for id in ids:
             found_by.setdefault(id, {})[outcome.query] = None
-    order = fuse_in_blocks(rankings, [QUERY_WEIGHT, *[1.0] * (len(outcomes) - 1)], source.block or limit)
+    weights, block = [QUERY_WEIGHT, *[1.0] * (len(outcomes) - 1)], source.block or limit
+    # Block after block of each ranking: going deeper never changes what came before, so that pages of one search
+    # neither repeat nor miss an item.
+    ends = range(block, max(map(len, rankings)) + block, block)
+    order = [*dict.fromkeys(id for end in ends for id in fuse([ranking[:end] for ranking in rankings], weights))]
     counts = [answer.total for answer in answers]
     ids = tuple(order[offset - start : offset - start + size] if source.block else order)
     known = len(order) if len(outcomes) > 1 else counts[0]
@@ -194,7 +186,11 @@ def _unite(answers: Sequence[Answer]) -> tuple[list[list[str]], dict[str, Public
         names: dict[str, str] = {}
         for id in (id for id in ids if id in answer.records):
             record = answer.records[id]
-            name = names[id] = id if id in records else by_text.setdefault(_text_key(record) or id, id)
+            texts = (_NOT_A_LETTER.sub(" ", text).strip().casefold() for text in (record.title, record.text.content))
+            title, content = texts
+            is_long = len(title) >= _MIN_TITLE_LENGTH and len(content) >= _MIN_CONTENT_LENGTH
+            key = f"{title}\n{content}" if is_long and record.source == "web" else id
+            name = names[id] = id if id in records else by_text.setdefault(key, id)
             records[name] = merged(records[name], record) if name in records else record
             if id in answer.scores:
                 scores[name] = max(answer.scores[id], scores.get(name, 0.0))
@@ -202,13 +198,7 @@ def _unite(answers: Sequence[Answer]) -> tuple[list[list[str]], dict[str, Public
     return rankings, records, scores
 
 
-def _text_key(record: Publication) -> str:
-    title, content = (_NOT_A_LETTER.sub(" ", text).strip().casefold() for text in (record.title, record.text.content))
-    is_long = len(title) >= _MIN_TITLE_LENGTH and len(content) >= _MIN_CONTENT_LENGTH
-    return f"{title}\n{content}" if is_long and record.source == "web" else ""
-
-
-def fuse(rankings: Sequence[Sequence[str]], weights: Sequence[float] = (), k: int = RANK_CONSTANT) -> list[str]:
+def fuse(rankings: Sequence[Sequence[str]], weights: Sequence[float] = ()) -> list[str]:
     """One ranking out of several by reciprocal rank: an item scores the sum of weight / (k + rank) over the rankings.
 
     Without `weights` all rankings count the same. Items of equal score keep the order in which they first appear; an
@@ -217,17 +207,8 @@ def fuse(rankings: Sequence[Sequence[str]], weights: Sequence[float] = (), k: in
     scores: dict[str, float] = {}
     for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
         for rank, item in enumerate(dict.fromkeys(ranking), start=1):
-            scores[item] = scores.get(item, 0.0) + weight / (k + rank)
+            scores[item] = scores.get(item, 0.0) + weight / (RANK_CONSTANT + rank)
     return sorted(scores, key=lambda item: -scores[item])
-
-
-def fuse_in_blocks(rankings: Sequence[Sequence[str]], weights: Sequence[float], block: int) -> list[str]:
-    """Reciprocal rank fusion, block after block of each ranking: going deeper never changes what came before, so that
-    pages of one search neither repeat nor miss an item."""
-    order: dict[str, None] = {}
-    for depth in range(block, max(map(len, rankings), default=0) + block, block):
-        order.update(dict.fromkeys(fuse([ranking[:depth] for ranking in rankings], weights)))
-    return list(order)
 
 
 def search_failure(source: Source, error: DeepCriticalError) -> DeepCriticalError:
@@ -251,38 +232,19 @@ def provider_reports(source: Source, outcomes: Sequence[Outcome], total: int) ->
     for reports in sorted((one.reports for one in outcomes), key=len, reverse=True):
         for report in reports:
             by_name.setdefault(report.name, []).append(report)
-    if by_name:
-        return tuple(_merged(reports, of=len(outcomes)) for reports in by_name.values())
-    failed = sum(outcome.error is not None for outcome in outcomes)
-    detail = f"failed for {failed} of {len(outcomes)} queries" if failed else ""
-    return (ProviderReport(name=source.name, status="ok", detail=detail, results=total),)
-
-
-def _merged(reports: Sequence[ProviderReport], *, of: int) -> ProviderReport:
-    failed = [report for report in reports if report.status == "failed"]
-    answered = [report for report in reports if report.status == "ok"]
-    total = {"results": sum(report.results for report in reports)}
-    if not failed or not answered:
-        return reports[0].model_copy(update=total)
-    detail = f"failed for {len(failed)} of {of} queries: {failed[0].detail}"
-    return answered[0].model_copy(update={"detail": detail, **total})
-
-
-def errors_of(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """What is missing: failed variants and, if nothing was found, failed providers."""
-    yield from (f'"{outcome.query}": {outcome.error.message}' for outcome in outcomes if outcome.error)
-    if not any(outcome.answer.ids for outcome in outcomes):
-        reports = (report for outcome in outcomes for report in outcome.answer.reports)
-        yield from (report.detail for report in reports if report.status == "failed")
-
-
-def remarks_of(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """The source's remarks on the query and, if different, on each variant, e.g. what it ignored."""
-    first, *others = outcomes
-    yield from first.answer.remarks
-    for outcome in others:
-        new = (remark for remark in outcome.answer.remarks if remark not in first.answer.remarks)
-        yield from (f'Variant "{outcome.query}": {remark}' for remark in new)
+    if not by_name:
+        count = sum(outcome.error is not None for outcome in outcomes)
+        detail = f"failed for {count} of {len(outcomes)} queries" if count else ""
+        return (ProviderReport(name=source.name, status="ok", detail=detail, results=total),)
+    merged_reports: list[ProviderReport] = []
+    for reports in by_name.values():
+        failed = [report for report in reports if report.status == "failed"]
+        answered = [report for report in reports if report.status == "ok"]
+        update: dict[str, object] = {"results": sum(report.results for report in reports)}
+        if failed and answered:
+            update["detail"] = f"failed for {len(failed)} of {len(outcomes)} queries: {failed[0].detail}"
+        merged_reports.append((answered if failed and answered else reports)[0].model_copy(update=update))
+    return tuple(merged_reports)
 
 
 MAX_LISTED_IDS = 10
@@ -393,49 +355,6 @@ async def gather(
     if ids and found.keys().isdisjoint(ids):
         raise _fetch_failure(source, ProviderResponseError(source.name, " ".join(lost)), ids, count)
     return found, lost
-
-
-async def keep(
-    source: Source,
-    publications: Sequence[Publication],
-    query: str,
-    session: Session,
-    *,
-    queries: Sequence[str],
-    unrelated: Sequence[Publication],
-    scores: Mapping[str, float],
-) -> Kept:
-    """Keep publications in the session, in their order, and score them against `query`; those of a source that is
-    scored have the source's `scores`, or none.
-
-    If the session cannot keep the publications, they are returned anyway, with an error. The `found_by` of the evidence
-    refers to the positions of `queries`. What is `unrelated` was omitted on purpose and must not appear as related
-    evidence.
-    """
-    given, errors = [scores.get(one.id, 0.0) for one in publications], list[str]()
-    kept = [Evidence.of(one, relevance=score) for one, score in zip(publications, given, strict=True)]
-    related, new = tuple[RelatedEvidence, ...](), 0
-    try:
-        outcomes = await session.add_evidence(publications)
-        new = sum(outcome.status == "added" for outcome in outcomes)
-        if not source.scored:
-            given = await session.relevance(query, [outcome.publication for outcome in outcomes])
-        kept = [_as_kept(outcome, score) for outcome, score in zip(outcomes, given, strict=True)]
-        others = await session.known(unrelated)
-        related = await session.related(query, exclude={*(item.id for item in kept), *filter(None, others)})
-    except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
-        errors.append(f"The results were found, but not all could be kept: {error.message}")
-    by_id: dict[str, Evidence] = {}
-    for item, publication in zip(kept, publications, strict=True):
-        known = by_id.get(item.id, item.model_copy(update={"found_by": ()}))
-        numbers = {*known.found_by, *(queries.index(one) + 1 for one in publication.found_by)}
-        by_id[item.id] = known.model_copy(update={"found_by": tuple(sorted(numbers))})
-    return Kept(tuple(by_id.values()), tuple(item.id for item in kept), new, related, tuple(errors))
-
-
-def _as_kept(outcome: AddOutcome, score: float) -> Evidence:
-    similar = dict.fromkeys((*outcome.evidence.similar, *(id for id, _ in outcome.folds)))
-    return outcome.evidence.model_copy(update={"similar": tuple(similar), "relevance": score})
 
 
 def _fetch_failure(source: Source, error: ProviderError, ids: Sequence[str], count: int) -> ProviderError:

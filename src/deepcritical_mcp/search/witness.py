@@ -160,11 +160,7 @@ class Witness:
     """
 
     def __init__(
-        self,
-        lookups: Sequence[Service] = (),
-        pubmed: Source | None = None,
-        *,
-        off: Sequence[str] = (),
+        self, lookups: Sequence[Service] = (), pubmed: Source | None = None, *, off: Sequence[str] = ()
     ) -> None:
         self._witnesses = [one for one in lookups if isinstance(one, StatusLookup)]
         self._records = [one for one in lookups if isinstance(one, RecordLookup) and not isinstance(one, StatusLookup)]
@@ -303,7 +299,12 @@ class Witness:
             try:
                 answer = await in_time(witness, seconds_for(TO_ASK_WITNESS), partial(ask, batch))
             except ProviderError as error:
-                return told, _outage(witness, error, [one for one in publications if _doi_of(one) not in told])
+                lost = [one for one in publications if _doi_of(one) not in told]
+                unsure = any(map(_may_be_published, lost))
+                what = f"the second witness of retractions{' and of published preprints' if unsure else ''}"
+                named = named_with_days(lost, _doi_of, MAX_NAMED)
+                remark = f"{witness.title}, {what}, could not be asked about {named}: {error.message}"
+                return told, [OutageRemark(remark), *([f"These {_ONLY_RECORDS_SAY}"] if unsure else [])]
             for doi in batch:
                 told[doi] = current_date().isoformat(), answer.get(doi)
                 self._remembered[witness.name, doi] = (now, *told[doi])
@@ -328,15 +329,6 @@ class Witness:
                     if isinstance(record, Publication) and record.pmid:
                         pmids[ids.doi] = record.pmid
         return [with_article_pmids(one, pmids) for one in publications] if pmids else list(publications)
-
-
-def _outage(witness: StatusLookup, error: ProviderError, lost: Sequence[Publication]) -> list[str]:
-    """Remarks on publications that a witness could not be asked about."""
-    unsure = any(map(_may_be_published, lost))
-    what = f"of retractions{' and of published preprints' if unsure else ''}"
-    named = named_with_days(lost, _doi_of, MAX_NAMED)
-    told = f"{witness.title}, the second witness {what}, could not be asked about {named}: {error.message}"
-    return [OutageRemark(told), *([f"These {_ONLY_RECORDS_SAY}"] if unsure else [])]
 
 
 def _doi_of(publication: Publication) -> str:

@@ -71,7 +71,7 @@ async def keep_export(store: EvidenceStore, name: str, whole: WholeExport) -> tu
     place, media_type = f"export:{name}", whole.request.file_type[1]
     added = KeptExport(name=name, media_type=media_type, size=size, place=place, packed=len(packed))
     await store.keep_document(place, packed)
-    await _list(store, [*others, added])
+    await store.keep_document(_LIST, _KeptExports(exports=(*others, added)).model_dump_json())
     written = {*await store.documents("export:")}  # also one that an interrupted call left without an entry
     for left in (written | {one.place for one in kept}) - {one.place for one in (*others, added)}:
         await store.keep_document(left, "")
@@ -88,17 +88,16 @@ async def kept_export(store: EvidenceStore, name: str) -> str | None:
     if found is None:
         return None
     packed = await store.document(found.place)
-    return await run_sync(_unpacked, packed, abandon_on_cancel=True)
+    try:
+        return await run_sync(lambda: zlib.decompress(base64.b85decode(packed)).decode(), abandon_on_cancel=True)
+    except (ValueError, zlib.error) as error:
+        raise ExportFileError("This export is damaged: export_evidence with save=true makes it again.") from error
 
 
 async def listed_exports(store: EvidenceStore) -> tuple[KeptExport, ...]:
     """The exports that a session keeps, the latest last."""
     kept = await store.document(_LIST)
     return _KeptExports.model_validate_json(kept).exports if kept else ()
-
-
-async def _list(store: EvidenceStore, exports: list[KeptExport]) -> None:
-    await store.keep_document(_LIST, _KeptExports(exports=tuple(exports)).model_dump_json())
 
 
 def _packed(whole: WholeExport) -> tuple[str, int]:
@@ -114,13 +113,6 @@ def _packed(whole: WholeExport) -> tuple[str, int]:
             "Leave abstracts out, choose records with ids or marked, or leave save out: the text then comes in parts."
         )
     return packed, size
-
-
-def _unpacked(packed: str) -> str:
-    try:
-        return zlib.decompress(base64.b85decode(packed)).decode()
-    except (ValueError, zlib.error) as error:
-        raise ExportFileError("This export is damaged: export_evidence with save=true makes it again.") from error
 
 
 async def told_news(store: EvidenceStore, news: News) -> str:

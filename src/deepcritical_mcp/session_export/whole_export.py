@@ -114,7 +114,10 @@ def checked_request(request: ExportRequest) -> ExportRequest:
     if format in _OF_SESSION and (request.ids or request.marked):
         raise InvalidInputError(f"format={format} is about the whole session: leave ids and marked out.")
     fields = tuple(one.strip().lower() for one in request.fields)
-    known = _known_fields(format)
+    known = RECORD_FIELDS if format in RECORD_FORMATS and format != "jsonl" else ()
+    if format == "table":
+        known = pkgutil.resolve_name("deepcritical_mcp.export.study_table:TABLE_COLUMNS")
+    known = LISTED_FIELDS if format == "markdown" else known
     if fields and not known:
         why = ", which is always complete" if format == "jsonl" else ""
         raise InvalidInputError(
@@ -130,12 +133,6 @@ def checked_request(request: ExportRequest) -> ExportRequest:
 def media_type_of(name: str) -> str:
     """The type of a file that an export was saved in, by its name."""
     return _MEDIA_TYPES.get(f".{name.rpartition('.')[2]}", "text/plain")
-
-
-def _known_fields(format: AnyFormat) -> tuple[str, ...]:
-    if format == "table":
-        return pkgutil.resolve_name("deepcritical_mcp.export.study_table:TABLE_COLUMNS")
-    return {"markdown": LISTED_FIELDS, "jsonl": ()}.get(format, RECORD_FIELDS if format in RECORD_FORMATS else ())
 
 
 NO_SEARCHES = (

@@ -16,14 +16,7 @@ from pydantic import model_validator
 from deepcritical_mcp.dates import iso_date
 from deepcritical_mcp.errors import InvalidInputError, ProviderTimeoutError
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import (
-    MAX_VARIANTS,
-    CitationSource,
-    ProviderReport,
-    Publication,
-    Value,
-    query_problem,
-)
+from deepcritical_mcp.models import MAX_VARIANTS, CitationSource, ProviderReport, Publication, Value, query_problem
 from deepcritical_mcp.sources import why_off
 from deepcritical_mcp.text import clean_line, counted
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
@@ -69,7 +68,12 @@ class PageSource(FullTextSource):
             if copy.status == "full_text":
                 return copy
             waiting = [*copy.elsewhere, *waiting]
-        return _best(copies, outages)
+        best = min(copies, key=lambda copy: _BEST_FIRST.index(copy.status), default=None)
+        # What could not be reached might be better than "not found".
+        if best is None or (outages and best.status in ("not_found", "no_text")):
+            raise outages[0]
+        told = f"{best.detail} A copy elsewhere could not be read: {outages[0].message}" if outages else best.detail
+        return replace(best, detail=told)
 
     async def _copy(self, url: str, wanted: Wanted) -> Copy:
         """What one address has. Raises ProviderError for an outage."""
@@ -99,17 +103,6 @@ class PageSource(FullTextSource):
         detail = " ".join(filter(None, (found.detail, remark)))
         needs_browser = found.detail in (BROWSERS_ONLY, SCRIPTS_ONLY)
         return Copy(found.status, detail, reading, page.url, elsewhere=found.copies, needs_browser=needs_browser)
-
-
-def _best(copies: Sequence[Copy], outages: Sequence[ProviderError]) -> Copy:
-    """The best copy; an outage is raised if what could not be reached might be better than "not found"."""
-    best = min(copies, key=lambda copy: _BEST_FIRST.index(copy.status), default=None)
-    if outages and (best is None or best.status in ("not_found", "no_text")):
-        raise outages[0]
-    assert best is not None
-    if outages and best.status != "full_text":
-        return replace(best, detail=f"{best.detail} A copy elsewhere could not be read: {outages[0].message}")
-    return best
 
 
 def _own_numbers(found: PageReading, wanted: Wanted) -> tuple[Reading, str]:

@@ -11,9 +11,7 @@ class PubMedSettings(OwnSettings):
     """Key and addresses of NCBI's services."""
 
     ncbi_api_key: Key = Field(
-        SecretStr(""),
-        validation_alias="NCBI_API_KEY",
-        description="NCBI API key: 10 requests per second instead of 3",
+        SecretStr(""), validation_alias="NCBI_API_KEY", description="NCBI API key: 10 requests per second instead of 3"
     )
     ncbi_base_url: BaseUrl = Field(
         default="https://eutils.ncbi.nlm.nih.gov/entrez/eutils", description="E-utilities, ending in /entrez/eutils"

@@ -115,8 +115,7 @@ async def add_evidence(
     reread = [index for index in valid if clean_line(items[index].date).capitalize() not in ("", _date(items[index]))]
     await progress(0.1, f"keeping {counted(len(valid), 'item')}")
     both = {index: merged(one, texts[index]) for index, one in records.items() if index in texts}
-    known = texts | records | both
-    publications = {index: known[index] for index in valid}
+    publications = {index: (texts | records | both)[index] for index in valid}
     warnings = [
         f"Item {index}: its content is only an id, so that record was fetched."
         for index in records
@@ -146,47 +145,34 @@ async def add_evidence(
     outcome = dict(zip(valid, outcomes, strict=True))
     marked = {index: one.publication.id for index, one in outcome.items() if items[index].decides}
     decisions += await decided(session.store, items, marked)
-    new = {index: one for index, one in outcome.items() if one.status == "added"}
-    known = {index: one for index, one in outcome.items() if one.status == "duplicate"}
-    await progress(1.0, f"{len(new)} added, {len(known)} already known")
+    added, duplicates, similar = list[AddedItem](), list[DuplicateItem](), list[SimilarItem]()
+    for index, one in outcome.items():
+        id, reference = one.evidence.id, vancouver(records[index]) if index in records else ""
+        if one.status == "added":
+            added.append(AddedItem(index=index, id=id, reference=reference))
+            similar += (SimilarItem(index=index, id=other, similarity=round(near, 4)) for other, near in one.folds)
+        else:
+            near, why = round(one.similarity, 4), one.reason
+            known = DuplicateItem(index=index, duplicate_of=id, reference=reference, similarity=near, reason=why)
+            duplicates.append(known)
+        if is_marked(status := one.evidence.citation.status):
+            told.append(f"Item {index}: its paper is marked {status_label(status)}.")
+    await progress(1.0, f"{len(added)} added, {len(duplicates)} already known")
     rejected = tuple(_rejected(index, one, found.get(index)) for index, one in sorted(problems.items()))
-    references = {index: vancouver(one) for index, one in records.items()}
+    late = sum(one.verdict == "outage" for one in rejected)
     return AddResult(
         session_id=session.store.session_id,
-        added=tuple(
-            AddedItem(index=index, id=one.evidence.id, reference=references.get(index, ""))
-            for index, one in new.items()
-        ),
-        duplicates=tuple(
-            DuplicateItem(
-                index=index,
-                duplicate_of=one.evidence.id,
-                reference=references.get(index, ""),
-                similarity=round(one.similarity, 4),
-                reason=one.reason,
-            )
-            for index, one in known.items()
-        ),
-        similar=tuple(
-            SimilarItem(index=index, id=id, similarity=round(similarity, 4))
-            for index, one in new.items()
-            for id, similarity in one.folds
-        ),
+        added=tuple(added),
+        duplicates=tuple(duplicates),
+        similar=tuple(similar),
         decided=tuple(sorted(decisions, key=lambda one: one.index)),
         rejected=rejected,
-        warnings=(
-            *warnings,
-            *told,
-            *(
-                f"Item {index}: its paper is marked {status_label(one.evidence.citation.status)}."
-                for index, one in outcome.items()
-                if is_marked(one.evidence.citation.status)
-            ),
-        ),
+        warnings=(*warnings, *told),
         total=await session.store.count(),
         next_step=session.next_step(
             "".join(f"Item {at}: date {_shown(items[at].date)} read as {_date(items[at])}. " for at in reread).rstrip(),
-            _again(rejected),
+            "Correct the rejected items and send them again." if late < len(rejected) else "",
+            "Items with an outage can be sent again later as they are." if late else "",
             "Items that were merged before turned out to be different publications and are separate now."
             if any(one.separates for one in outcomes)
             else "",
@@ -215,13 +201,6 @@ def _rejected(index: int, reason: str, found: FoundRecord | None) -> RejectedIte
         return RejectedItem(index=index, reason=reason)
     candidates = [RecordCandidate(id=one.id, reference=vancouver(one)) for one in found.candidates]
     return RejectedItem(index=index, reason=reason, verdict=found.verdict, candidates=tuple(candidates))
-
-
-def _again(rejected: Sequence[RejectedItem]) -> str:
-    """What to do about rejected items: an outage is not theirs."""
-    late = sum(one.verdict == "outage" for one in rejected)
-    correct = "Correct the rejected items and send them again." if late < len(rejected) else ""
-    return f"{correct} {'Items with an outage can be sent again later as they are.' if late else ''}".strip()
 
 
 _NUMBERS = (
@@ -404,11 +383,6 @@ class EvidenceItem(BaseModel):
         """The identifiers and addresses that it gives, apart from `id`."""
         return [*filter(None, map(clean_line, (self.pmid, self.doi, self.pmcid, self.nct, self.url)))]
 
-    @property
-    def is_decision(self) -> bool:
-        """Whether it says only what was decided about something that others know by its identifiers."""
-        return self.decides and bool(self.numbers) and not any((self.content, self.title, self.reference))
-
     @cached_property
     def clean_tags(self) -> tuple[str, ...]:
         """The tags, each once, whatever its case."""
@@ -427,7 +401,7 @@ def decision_problem(item: EvidenceItem) -> str:
     tags, reason = item.clean_tags, clean_line(item.reason)
     words = [tag for tag in tags if tag != NO_TAGS and not is_findable(tag)]
     long = next((tag for tag in tags if len(tag) > MAX_TAG_LENGTH), "")
-    problems = {
+    problems: dict[str, object] = {
         f"reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH}": len(reason) > MAX_REASON_LENGTH,
         'decision="undecided" takes a decision back and keeps no reason: leave reason out, or use tags': (
             item.decision == "undecided" and reason
@@ -437,29 +411,27 @@ def decision_problem(item: EvidenceItem) -> str:
         f"{', '.join(words)}: that is a decision, not a tag; pass it as decision": words,
         f'tags: "{NO_TAGS}" takes all tags away, so pass it alone': NO_TAGS in tags and len(tags) > 1,
     }
-    found = next((problem for problem, is_true in problems.items() if is_true), "")
-    return found or (_id_problem(item) if item.id else "")
-
-
-def _id_problem(item: EvidenceItem) -> str:
-    if not item.decides:
-        return "id is of evidence that is kept: pass decision, reason or tags with it (get_evidence reads it)"
-    if item.content.strip() or item.reference.strip():
-        return "id is of evidence that is kept: for a note about it pass pmid, doi or url with content, in another item"
-    if any(evidence_id(one) != _kept_id(item.id) for one in item.numbers):
-        return "id and another identifier are not the same: pass only id"
-    return ""
+    if item.id:
+        kept, has_text = "id is of evidence that is kept", item.content.strip() or item.reference.strip()
+        is_other = any(evidence_id(one) != _kept_id(item.id) for one in item.numbers)
+        problems |= {
+            f"{kept}: pass decision, reason or tags with it (get_evidence reads it)": not item.decides,
+            f"{kept}: for a note about it pass pmid, doi or url with content, in another item": has_text,
+            "id and another identifier are not the same: pass only id": is_other,
+        }
+    return next((problem for problem, is_true in problems.items() if is_true), "")
 
 
 async def decidable(store: EvidenceStore, items: Sequence[EvidenceItem]) -> tuple[dict[int, str], dict[int, str]]:
     """The ids of kept publications that items only decide about, by the place of each; and why some cannot be found.
 
-    An item with other identifiers in place of an `id` is one of these if the session has what all of them name.
+    An item with other identifiers in place of an `id`, and nothing else to keep, is one of these if the session has
+    what all of them name.
     """
     sought = {
         index: [_kept_id(item.id)] if item.id else [evidence_id(value) for value in item.numbers]
         for index, item in enumerate(items)
-        if item.id or item.is_decision
+        if item.id or (item.decides and item.numbers and not any((item.content, item.title, item.reference)))
     }
     found = await store.publications([id for ids in sought.values() for id in ids])
     kept: dict[int, str] = {}

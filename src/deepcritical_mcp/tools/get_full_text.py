@@ -127,7 +127,12 @@ class _DocumentAnswer:
             if offset:
                 raise InvalidInputError(f"offset: no passage follows the first {offset:,}. offset=0 begins again.")
             head = head.model_copy(update={"warnings": (*head.warnings, problem)})
-        head = self._first_outline(head) if not names else head
+        if not names:
+            shown = shortened_outline(self._pieces, MAX_OUTLINE)
+            left, lists = sum(one.kind != "table" for one in self._pieces) - len(shown), f'sections=["{OUTLINE}"]'
+            note = f"The outline leaves out {left} inner parts, counted with what they are in: {lists} lists all."
+            warnings = (*head.warnings, *([note] if left else []))
+            head = self._outlined(head.model_copy(update={"warnings": warnings}), shown)
         own = own_pieces(self._pieces)
         if not chosen and (offset or sum(len(one.text) for one in own) <= SHORT_TEXT):
             chosen, names = own, [ALL]
@@ -156,14 +161,6 @@ class _DocumentAnswer:
             warnings=found.warnings,
             call=self._call(),
         )
-
-    def _first_outline(self, head: Document) -> Document:
-        shown = shortened_outline(self._pieces, MAX_OUTLINE)
-        left = sum(one.kind != "table" for one in self._pieces) - len(shown)
-        lists = f'sections=["{OUTLINE}"] lists all'
-        note = f"The outline leaves out {left} inner parts, counted with what they are in: {lists}."
-        warnings = (*head.warnings, *([note] if left else []))
-        return self._outlined(head.model_copy(update={"warnings": warnings}), shown)
 
     def _outlined(self, head: Document, outline: Sequence[OutlineEntry], offset: int = 0) -> Document:
         if offset >= len(outline) > 0:

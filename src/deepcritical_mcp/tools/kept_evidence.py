@@ -117,11 +117,19 @@ def _next_step(
     status: str,
     witness: str,
 ) -> str:
+    """What to do next; where nothing has this status, who said so and when, and whom an export also asks."""
     if not everything:
         return "This session has no evidence yet."
     if not selected:
         return "Leave marked out to list everything."
-    return WHAT_TO_DO if matching else _none(selected, status, witness)
+    if matching:
+        return WHAT_TO_DO
+    days = [item.status_checked for item in selected if item.status_checked]
+    unknown = len(selected) - len(days)
+    checked = f" That is what the records of their own sources said on {min(days)} or later." if days else ""
+    asks = f" export_evidence also asks {witness}, the second witness of retractions." if witness else ""
+    never = f" The status of {counted(unknown, 'item')} was never checked." if unknown else ""
+    return f'No evidence here has the status "{status}".{checked}{asks}{never}'
 
 
 def no_such_mark(marked: str, everything: Collection[Publication]) -> tuple[str, ...]:
@@ -135,16 +143,6 @@ def no_such_mark(marked: str, everything: Collection[Publication]) -> tuple[str,
         f"The marks here are: {', '.join(marks)}." if marks else "Nothing is marked: add_evidence marks items by id."
     )
     return (f'No evidence here is marked "{marked}". {known}',)
-
-
-def _none(everything: Sequence[Publication], status: str, witness: str) -> str:
-    """That nothing has this status, who said so and when, and whom an export also asks."""
-    days = [item.status_checked for item in everything if item.status_checked]
-    unknown = len(everything) - len(days)
-    checked = f" That is what the records of their own sources said on {min(days)} or later." if days else ""
-    asks = f" export_evidence also asks {witness}, the second witness of retractions." if witness else ""
-    never = f" The status of {counted(unknown, 'item')} was never checked." if unknown else ""
-    return f'No evidence here has the status "{status}".{checked}{asks}{never}'
 
 
 def _summary(item: Publication) -> EvidenceSummary:
@@ -270,19 +268,14 @@ def _read(item: Evidence, part: _Part, text: Text) -> tuple[Evidence, int]:
         placed = {"section": section_of(where), "anchor": part.anchor, "notes": (), "details": _licence(text)}
         whole = item.model_copy(update={"content": content, **placed})
         return _between(whole, part.start, None) if part.start else whole, start + part.start
-    item = _of_one_hand(item, part.start, text)
-    return _between(item, part.start, part.end) if part.start or part.end is not None else item, part.start
-
-
-def _of_one_hand(item: Evidence, start: int, text: Text) -> Evidence:
-    """`item`, whose content ends with the paper's own text; from there on, its section says whose it is."""
-    own = own_length(text.parts, len(item.content))
-    if own >= len(item.content):
-        return item
-    if start >= own:
-        return item.model_copy(update={"section": section_of([one for one in text.parts if one.start <= start][-1])})
-    rest = f'{NOT_OWN}: what follows character {own:,}; get_evidence ids=["{item.id}@{own}-"].'
-    return item.model_copy(update={"content": item.content[:own].rstrip(), "details": (*item.details, rest)})
+    # The content ends with the paper's own text; from there on, its section says whose it is.
+    own, start = own_length(text.parts, len(item.content)), part.start
+    if start >= own and own < len(item.content):
+        item = item.model_copy(update={"section": section_of([one for one in text.parts if one.start <= start][-1])})
+    elif own < len(item.content):
+        rest = f'{NOT_OWN}: what follows character {own:,}; get_evidence ids=["{item.id}@{own}-"].'
+        item = item.model_copy(update={"content": item.content[:own].rstrip(), "details": (*item.details, rest)})
+    return _between(item, start, part.end) if start or part.end is not None else item, start
 
 
 def _between(item: Evidence, start: int, end: int | None) -> Evidence:

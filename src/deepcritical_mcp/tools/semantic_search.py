@@ -188,12 +188,14 @@ def _next_steps(total: int, evidence: Sequence[Evidence], close: bool, offset: i
         return ("Nothing fits: lower min_relevance, drop the filters, or search PubMed and the web for more.",)
     if not close:
         return ("Search PubMed or the web for this question, or ask the session in other words.",)
+    is_cut = any(item.content_truncated and not item.anchor for item in evidence)
+    of_paper = next((item for item in evidence if item.anchor), evidence[0])
+    part = split_paragraph_anchor(of_paper.anchor)[0]
+    calls = f'get_evidence ids=["{of_paper.id}@{part}"] or get_full_text id="{of_paper.id}" sections=["{part}"]'
     return (
         *_on(evidence, offset, following),
-        'Whole texts: get_evidence, or detail="full".'
-        if any(item.content_truncated and not item.anchor for item in evidence)
-        else "",
-        _whole_section(evidence),
+        'Whole texts: get_evidence, or detail="full".' if is_cut else "",
+        f"A whole section of a paper: {calls}." if of_paper.anchor else "",
         "Relevance only orders results: read a source before you cite it. For more, search outside this session.",
     )
 
@@ -205,16 +207,6 @@ def _on(shown: Sequence[Evidence], offset: int, following: int) -> tuple[str, ..
     if not shown:
         return (f"offset={offset} is beyond the last passage.",) if offset else ()
     return ("These are the last passages.",) if offset else ()
-
-
-def _whole_section(evidence: Sequence[Evidence]) -> str:
-    """How to read on from the first passage of a long text."""
-    for item in evidence:
-        if item.anchor:
-            part = split_paragraph_anchor(item.anchor)[0]
-            calls = f'get_evidence ids=["{item.id}@{part}"] or get_full_text id="{item.id}" sections=["{part}"]'
-            return f"A whole section of a paper: {calls}."
-    return ""
 
 
 TOOL = ToolSpec(

@@ -72,28 +72,22 @@ async def list_sessions(
     following = offset + len(page)
     registry = (await application(ctx).services()).sessions
     expired = await registry.expired(owner=caller()) if finds_titles(ctx) else []
-    beyond = [f"offset {offset} is beyond the last session."] if offset >= len(matching) > 0 else []
-    empty = KEPT_LATER if registry.lasting and not all(one.expires for one in page) else ""
     chosen = "" if registry.lasting or not own else "Sessions are kept in memory and end with the server."
+    warnings = [
+        f"offset {offset} is beyond the last session." if offset >= len(matching) > 0 else "",
+        KEPT_LATER if registry.lasting and not all(one.expires for one in page) else "",
+        registry.warning or chosen,
+        "" if finds_titles(ctx) else ONLY_THIS,
+        *(f"{one.session_id}: {one.damage}" for one in page if one.damage),
+        *map(_expired, expired[:MAX_EXPIRED]),
+    ]
     return SessionList(
         session_id=await current_id(ctx),
         total=len(own),
         matching=len(matching),
         sessions=tuple(map(_summary, page)),
         next_offset=following if following < len(matching) else -1,
-        warnings=tuple(
-            filter(
-                None,
-                (
-                    *beyond,
-                    empty,
-                    registry.warning or chosen,
-                    "" if finds_titles(ctx) else ONLY_THIS,
-                    *(f"{one.session_id}: {one.damage}" for one in page if one.damage),
-                    *map(_expired, expired[:MAX_EXPIRED]),
-                ),
-            )
-        ),
+        warnings=tuple(filter(None, warnings)),
         next_step=_next_step(query, own, page) if own or finds_titles(ctx) else NONE_HERE,
     )
 
@@ -128,6 +122,7 @@ def _summary(session: KeptSession) -> SessionSummary:
 LIST_SESSIONS = ToolSpec(list_sessions, "List kept sessions", "🗂", SessionList, hints(read_only=True))
 
 
+BROUGHT_BACK = "They are at the end of list_evidence."
 MAX_NAMED = 5
 """Ids that a sentence repeats."""
 EMPTY_IDS = (
@@ -195,7 +190,7 @@ async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session
     with suppress(SessionNotFoundError, EvidenceStoreError):  # another process may have deleted it
         store = await registry.get(session_id, owner=caller())
         if back := await (await continued(ctx, store)).store.restore():
-            return _brought_back(store, back)
+            return _of_items(store, back, BROUGHT_BACK, undone=True)
         raise InvalidInputError(
             "There is nothing to undo: this session is not deleted, and nothing was removed from it within a day. "
             f'Nothing has changed. list_evidence session_id="{session_id}" shows what it has.'
@@ -263,11 +258,7 @@ async def _restored(store: EvidenceStore, ids: Sequence[str]) -> ClearResult:
             f"{_named(wanted)}: not removed from this session within a day, so nothing has changed. list_evidence "
             "lists what it holds."
         )
-    return _brought_back(store, back)
-
-
-def _brought_back(store: EvidenceStore, back: Sequence[Publication]) -> ClearResult:
-    return _of_items(store, back, "They are at the end of list_evidence.", undone=True)
+    return _of_items(store, back, BROUGHT_BACK, undone=True)
 
 
 def _of_items(store: EvidenceStore, items: Sequence[Publication], step: str, *, undone: bool = False) -> ClearResult:

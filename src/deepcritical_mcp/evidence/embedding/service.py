@@ -192,7 +192,12 @@ class EmbeddingService:
         The thread is a daemon, because an executor's thread would delay the end of the process. But onnxruntime aborts
         an interpreter that exits in the middle of a load (seen), so the exit waits for a moment.
         """
-        thread = threading.Thread(target=self._warm_up, name="embedding-warm-up", daemon=True)
+
+        def load() -> None:
+            with contextlib.suppress(EmbeddingError):  # it is logged
+                self._loaded()
+
+        thread = threading.Thread(target=load, name="embedding-warm-up", daemon=True)
         thread.start()
         atexit.register(thread.join, EXIT_WAIT)
 
@@ -200,10 +205,6 @@ class EmbeddingService:
         """Close the cache file."""
         if self._file is not None:
             self._file.close()
-
-    def _warm_up(self) -> None:
-        with contextlib.suppress(EmbeddingError):  # `_load` has logged it
-            self._loaded()
 
     async def _vectors(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         keys = [cache_key(self.name, kind, text) for text in texts]
@@ -226,15 +227,6 @@ class EmbeddingService:
         ahead = sum(min(own, queued) for other, queued in self._queued.items() if other != caller)
         if (own + ahead) * self._pace > seconds:
             raise EmbeddingError(BUSY)
-        self._queued[caller] += length
-        try:
-            with anyio.move_on_after(seconds):
-                return await self._embed_in_turn(missing)
-            raise EmbeddingError(BUSY)
-        finally:
-            self._queued -= Counter({caller: length})  # drops what reaches zero
-
-    async def _embed_in_turn(self, missing: Mapping[bytes, str]) -> dict[bytes, bytes]:
         turn = TURN if len(missing) <= TURN * SLICE * self._workers else 1
         order = sorted(missing, key=lambda key: len(missing[key]), reverse=True)
         size = min(SLICE, -(-len(missing) // self._workers))
@@ -253,11 +245,16 @@ class EmbeddingService:
                 failures.append(error)
                 tasks.cancel_scope.cancel()
 
-        async with anyio.create_task_group() as tasks:
-            for _ in range(min(self._workers, len(missing))):
-                tasks.start_soon(work)
-        if failures:
-            raise failures[0]
+        self._queued[caller] += length
+        try:
+            with anyio.move_on_after(seconds) as scope:
+                async with anyio.create_task_group() as tasks:
+                    for _ in range(min(self._workers, len(missing))):
+                        tasks.start_soon(work)
+        finally:
+            self._queued -= Counter({caller: length})  # drops what reaches zero
+        if failures or scope.cancelled_caught:
+            raise failures[0] if failures else EmbeddingError(BUSY)
         return found
 
     def _find(self, texts: Mapping[bytes, str], kind: Kind) -> dict[bytes, bytes]:
@@ -290,18 +287,15 @@ class EmbeddingService:
             return self._model
         with self._loading:
             if self._model is None:
-                self._model = self._load()
+                if self._failure and self._clock() < self._next_attempt:
+                    raise EmbeddingError(self._failure)
+                try:
+                    self._model = self._source.load()
+                except EmbeddingError as error:
+                    logger.warning("the embedding model cannot be loaded: %s", error.__cause__ or error)
+                    self._failure, self._next_attempt = error.message, self._clock() + RETRY_SECONDS
+                    raise
             return self._model
-
-    def _load(self) -> EmbeddingModel:
-        if self._failure and self._clock() < self._next_attempt:
-            raise EmbeddingError(self._failure)
-        try:
-            return self._source.load()
-        except EmbeddingError as error:
-            logger.warning("the embedding model cannot be loaded: %s", error.__cause__ or error)
-            self._failure, self._next_attempt = error.message, self._clock() + RETRY_SECONDS
-            raise
 
 
 SHIPPED_FOLDER = Path(__file__).parent / "model"
@@ -356,7 +350,17 @@ class OnnxModel:
             tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
             tokenizer.no_padding()
             tokenizer.enable_truncation(max_tokens)  # pyright: ignore[reportUnknownMemberType]  # its **kwargs
-            session = _open_session(folder / "model.onnx")
+            # From its import on, onnxruntime's telemetry writes to the home folder and sends data; only this prevents
+            # both.
+            os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+            onnxruntime: Any = importlib.import_module("onnxruntime")  # heavy, and without type hints
+            onnxruntime.disable_telemetry_events()
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = 1  # run in the calling thread: no thread pool, no spinning
+            options.inter_op_num_threads = 1
+            options.log_severity_level = FATAL
+            path, providers = str(folder / "model.onnx"), ["CPUExecutionProvider"]
+            session = onnxruntime.InferenceSession(path, options, providers=providers)
         except Exception as error:  # both libraries raise bare Exceptions
             raise EmbeddingError(
                 f"The embedding model that comes with deepcritical-mcp cannot be loaded ({type(error).__name__}). "
@@ -383,19 +387,6 @@ class OnnxModel:
         starts = [text[: self._max_tokens * CHARACTERS_PER_TOKEN].encode("utf-8", "ignore") for text in texts]
         readable = [normalized("NFKC", start.decode("utf-8")) for start in starts]
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(readable)]
-
-
-def _open_session(path: Path) -> Any:
-    """An `onnxruntime.InferenceSession`, which has no type hints."""
-    # From its import on, onnxruntime's telemetry writes to the home folder and sends data; only this prevents both.
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    onnxruntime: Any = importlib.import_module("onnxruntime")  # heavy, and without type hints
-    onnxruntime.disable_telemetry_events()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # run in the calling thread: no thread pool, no spinning
-    options.inter_op_num_threads = 1
-    options.log_severity_level = FATAL
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 BATCH = 16

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, NearPassage, Vector, packed, unpacked
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, Vector, packed, unpacked
 from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Space:
 
     Attributes:
         rows: where its rows are written.
+        table: its vectors.
         lock: held by the thread that reads or changes the session, because `rows` may be replaced meanwhile.
     """
 
@@ -49,7 +50,7 @@ class Space:
         self.lock = threading.RLock()
         self.rows, self._model = rows, rows.info.model
         self._create = create
-        self._table = CollectionIndex(session_id)
+        self.table = CollectionIndex(session_id)
         self._seen = 0
         """The last change that this process knows."""
         self._state = 0
@@ -64,11 +65,6 @@ class Space:
                 rows.record(model=model)
         return cls(session_id, rows)
 
-    @property
-    def info(self) -> KeptSession:
-        """The session's metadata."""
-        return self.rows.info
-
     def read(self) -> list[KeptItem]:
         """Everything stored, unordered."""
         with self.lock:
@@ -79,7 +75,7 @@ class Space:
                 self._seen = self.rows.change
                 items = [row.value for row in self.rows.changed("item")]
                 for row in self.rows.changed("vectors"):
-                    self._table.put(row.key, _vectors(row.value))
+                    self.table.put(row.key, _vectors(row.value))
             return self._known(map(unpacked, items))
 
     def news(self) -> list[KeptItem]:
@@ -93,7 +89,7 @@ class Space:
                 rows = list(self.rows.changed("item", since=self._seen))
                 vectors = self.rows.values("vectors", [row.key for row in rows])
                 for row in rows:
-                    self._table.put(row.key, _vectors(vectors.get(row.key, b"")))
+                    self.table.put(row.key, _vectors(vectors.get(row.key, b"")))
                 self._state, self._seen = state, self.rows.change
             return self._known(unpacked(row.value) for row in rows)
 
@@ -103,15 +99,15 @@ class Space:
         firsts = {item.id: item.vectors - len(vectors.get(item.id, ())) for item in items}
         with self._changing() as change:
             # Where there are no transactions, no item may ever stand beside vectors of another text.
-            fewer = [id for id, first in firsts.items() if self._table.count(id) > first]
+            fewer = [id for id, first in firsts.items() if self.table.count(id) > first]
             for id in fewer:
-                self._table.put(id, (), firsts[id])
+                self.table.put(id, (), firsts[id])
             self._keep_vectors(fewer)
             self.rows.put("item", [(item.id, packed(item)) for item in items], change)
             self.rows.delete("derived", [item.id for item in items])
             more = [id for id in firsts if len(vectors.get(id, ()))]
             for id in more:
-                self._table.put(id, vectors[id], firsts[id])
+                self.table.put(id, vectors[id], firsts[id])
             self._keep_vectors(more)
 
     def remove(self, ids: Iterable[str]) -> None:
@@ -121,7 +117,7 @@ class Space:
             for kind in ("vectors", "derived", "item"):
                 self.rows.delete(kind, gone)
             for id in gone:
-                self._table.put(id, ())
+                self.table.put(id, ())
 
     @contextlib.contextmanager
     def turn(self) -> Generator[None]:
@@ -129,13 +125,9 @@ class Space:
         with self.rows.waiting(), self.lock, contextlib.nullcontext() if self._create else self.rows.writing():
             yield
 
-    def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
-        """For each vector, at most `limit` passages with at least that cosine, nearest first."""
-        return self._table.nearest(vectors, limit, least)
-
     def vectors(self, counts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
         """The first vectors [passages, dimension] of each publication: so many, by id."""
-        return {id: some for id, count in counts.items() if (some := self._table.get(id, count)) is not None}
+        return {id: some for id, count in counts.items() if (some := self.table.get(id, count)) is not None}
 
     def derived(self) -> dict[str, bytes]:
         """What `keep_derived` stored of items that have not been written since, by id."""
@@ -161,7 +153,7 @@ class Space:
 
     def rest(self) -> None:
         """Release memory until it is used again; no other call may use the space meanwhile."""
-        self._table.clear()
+        self.table.clear()
 
     def close(self) -> None:
         """Stop using the session; one in memory is gone."""
@@ -170,7 +162,7 @@ class Space:
 
     def _begin(self) -> None:
         if self._create is not None:  # who reads in another thread may still read the empty session
-            self.rows, self._create = self._create(self.info), None
+            self.rows, self._create = self._create(self.rows.info), None
             self._state = self.rows.state()
 
     @contextlib.contextmanager
@@ -187,7 +179,7 @@ class Space:
 
     def _check_model(self) -> None:
         """Vectors of two models cannot be compared."""
-        if self.info.model != self._model:
+        if self.rows.info.model != self._model:
             raise SessionBusyError(
                 "This session is open in another window, with another embedding model (DEEPCRITICAL_EMBEDDING_MODEL). "
                 'Use the same in both, or pass "new" as session_id to open a fresh session.'
@@ -195,11 +187,11 @@ class Space:
 
     def _known(self, items: Iterable[KeptItem]) -> list[KeptItem]:
         """Items that were read, with as many vectors as they have."""
-        return [replace(item, vectors=self._table.count(item.id)) for item in items]
+        return [replace(item, vectors=self.table.count(item.id)) for item in items]
 
     def _keep_vectors(self, ids: Sequence[str]) -> None:
         """Store the vectors of items as the table has them."""
-        kept = {id: self._table.get(id) for id in ids}
+        kept = {id: self.table.get(id) for id in ids}
         written = ((id, some) for id, some in kept.items() if some is not None)
         self.rows.put("vectors", [(id, len(some).to_bytes(4) + some.astype("<f4").tobytes()) for id, some in written])
         self.rows.delete("vectors", [id for id, some in kept.items() if some is None])

@@ -13,12 +13,7 @@ from chromadb.config import System
 from chromadb.errors import NotFoundError, error_types
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import (
-    EvidenceStoreError,
-    ProviderError,
-    ProviderTimeoutError,
-    SessionNotFoundError,
-)
+from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderTimeoutError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage import ChromaServerSettings
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.chroma_rows import PAGE, TURN, WORDS, ServerRows, session_info, translated

@@ -20,11 +20,7 @@ from chromadb.api.client import Client
 from chromadb.errors import ChromaError, NotFoundError
 from numpy.typing import NDArray
 
-from deepcritical_mcp.errors import (
-    DeepCriticalError,
-    EvidenceStoreError,
-    SessionNotFoundError,
-)
+from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.session_file import DISK_FULL, FORMAT, Row, RowKind
 from deepcritical_mcp.evidence.storage.stored_items import UNKNOWN, KeptSession, packed
 from deepcritical_mcp.evidence.storage.version_0_2 import FORMAT as FORMAT_OF_0_2
@@ -279,7 +275,7 @@ class ServerRows:
                 {id: row for id, row in self._renewing(_records(one)) if "kind" not in row}
                 for one in (self._rows, self._session)
             )
-            items = [item_of(row, embedded=False) for row in (words | embedded).values() if "publication" in row]
+            items = [item_of(row) for row in (words | embedded).values() if "publication" in row]
             self.delete("vectors", [item.id for item in items])
             self.put("item", [(item.id, packed(item)) for item in items], self.change + bool(items))
             documents = [id for id, row in words.items() if "document" in row]
@@ -307,29 +303,26 @@ class ServerRows:
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[None]:
-        with translated("keep the evidence"):
-            ours = self._ours
-            if ours is not None and ours.thread == threading.get_ident():
-                self._renew(ours)
-            yield
+        """A change of records; this process's turn is renewed before it, so that others see it is alive.
 
-    def _renew(self, ours: _Turn) -> None:
-        """Renew this process's turn, so that others see it is alive; raise an error if another has ended it."""
-        lasted = time.monotonic() - ours.renewed
-        if lasted < RENEWED_AFTER:
-            return
-        try:
-            if lasted < ABANDONED_SECONDS:
-                began = time.monotonic()
-                ours.collection.modify(metadata=_metadata(self.info) | {"renewed": secrets.token_hex(4)})
-                ours.renewed = began
-                return
-        except NotFoundError:
-            pass
-        raise EvidenceStoreError(
-            "The evidence store took so long that another process may have changed this session meanwhile: not "
-            "everything was kept. Try again."
-        )
+        Raises:
+            EvidenceStoreError: another process has ended the turn.
+        """
+        with translated("keep the evidence"):
+            began, ours = time.monotonic(), self._ours
+            is_ours = ours is not None and ours.thread == threading.get_ident()
+            if ours and is_ours and began - ours.renewed >= RENEWED_AFTER:
+                try:
+                    if began - ours.renewed >= ABANDONED_SECONDS:
+                        raise NotFoundError()
+                    ours.collection.modify(metadata=_metadata(self.info) | {"renewed": secrets.token_hex(4)})
+                    ours.renewed = began
+                except NotFoundError:
+                    raise EvidenceStoreError(
+                        "The evidence store took so long that another process may have changed this session meanwhile: "
+                        "not everything was kept. Try again."
+                    ) from None
+            yield
 
     def _take_turn(self) -> _Turn:
         other, seen = None, 0.0

@@ -172,7 +172,7 @@ class FolderBackend(Backend):
             self._move_all(space.session_id, "trash")
 
     def discard(self, session_id: str, owner: str) -> bool:
-        found = [path for path in self._paths(session_id, "sessions") if self._info(path).owner == owner]
+        found = self._owned(session_id, owner, "sessions")
         for path in reversed(found):
             self._move(path, "trash")
         return bool(found)
@@ -180,24 +180,17 @@ class FolderBackend(Backend):
     def restore(self, session_id: str, owner: str) -> None:
         if self.state(session_id) != "gone":
             return
-        places: tuple[Place, ...] = ("trash", "expired")
-        for path in (path for place in places for path in self._paths(session_id, place)):
-            if self._info(path).owner == owner:
-                self._move(path, "sessions")
-                return
+        for path in self._owned(session_id, owner, "trash", "expired")[:1]:
+            self._move(path, "sessions")
 
     def deleted(self, owner: str | None) -> dict[str, KeptSession]:
         return self._infos("trash", owner) | self._infos("expired", owner)
 
     def erase(self, session_id: str, owner: str) -> None:
-        places: tuple[Place, ...] = ("trash", "expired")
-        for path in (path for place in places for path in self._paths(session_id, place)):
-            if self._info(path).owner == owner:
-                self._purge(path)
-                if os.path.lexists(path):
-                    raise SessionBusyError(
-                        "Another program has locked the data folder. Try again when it has finished."
-                    )
+        for path in self._owned(session_id, owner, "trash", "expired"):
+            self._purge(path)
+            if os.path.lexists(path):
+                raise SessionBusyError("Another program has locked the data folder. Try again when it has finished.")
 
     def state(self, session_id: str) -> Literal["here", "replaced", "gone"]:
         if session_id in self._unwritten:
@@ -257,6 +250,11 @@ class FolderBackend(Backend):
         """The session's file there, and its folder if version 0.2 has kept it."""
         file = self.data_dir / place / f"{session_id}{SUFFIX}"
         return [path for path in (file, file.with_suffix("")) if os.path.lexists(path)]
+
+    def _owned(self, session_id: str, owner: str, *places: Place) -> list[Path]:
+        """The same in these places, if the session is that owner's."""
+        found = (path for place in places for path in self._paths(session_id, place))
+        return [path for path in found if self._info(path).owner == owner]
 
     def _all(self, place: Place) -> Iterator[Path]:
         """The sessions there, or parts of files that were never finished."""

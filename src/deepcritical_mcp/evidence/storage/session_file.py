@@ -149,7 +149,13 @@ class SessionFile:
             file = cls(connection, UNKNOWN)
             file.refresh()
             if whole:
-                file._check()
+                with file.reading(), failures("open the session"):
+                    is_ok = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+                    file.refresh()
+                    rows = (row for row in itertools.starmap(Row, file._pages(_ALL)) if row.kind != "session")
+                    is_whole = is_ok and file._rows == connection.execute(_COUNT).fetchone()[0]
+                    if not (is_whole and all(row.is_intact(file.info.owner) for row in rows)):
+                        raise DamagedFileError()
         except BaseException:
             connection.close()
             raise
@@ -260,14 +266,6 @@ class SessionFile:
                 raise DamagedFileError()
             self.info, self._rows, self.change = _own_row_of(found[-1])
 
-    def _check(self) -> None:
-        with self.reading(), failures("open the session"):
-            is_ok = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-            self.refresh()
-            rows = (row for row in itertools.starmap(Row, self._pages(_ALL)) if row.kind != "session")
-            if not (is_ok and self._rows == self._count() and all(row.is_intact(self.info.owner) for row in rows)):
-                raise DamagedFileError()
-
     def _pages(self, query: str, *given: str | int) -> Iterator[tuple[Any, ...]]:
         last, page = -1, [()]
         while page:
@@ -284,15 +282,12 @@ class SessionFile:
         return row
 
     def _put_own_row(self) -> None:
-        value = json.dumps(
-            {"format": FORMAT, "info": vars(self.info), "rows": self._count(), "change": self.change}
-        ).encode()
+        (count,) = self._connection.execute(_COUNT).fetchone()
+        written = {"format": FORMAT, "info": vars(self.info), "rows": count, "change": self.change}
+        value = json.dumps(written).encode()
         row = "session", "", 0, checksum("", "session", "", value), value
         self._connection.execute(_PUT, row)
         self._connection.execute(_PUT_COPY, row)
-
-    def _count(self) -> int:
-        return self._connection.execute(_COUNT).fetchone()[0]
 
 
 def salvaged(data: bytes) -> tuple[KeptSession, Sequence[Row]]:

@@ -144,20 +144,14 @@ class KeptItem:
         return self.given or (self.publication,)
 
     @property
-    def is_gone(self) -> bool:
-        """Whether its publication was removed, and it only keeps its place."""
-        return self.order == _GONE
-
-    @property
     def place(self) -> KeptItem:
         """What takes its place when it is removed, so that other processes learn of that."""
         text = Text(kind="note", content="[removed]")
-        return KeptItem(
-            Publication(id=self.id, source=self.publication.source, title="[removed]", texts=(text,)), _GONE
-        )
+        return KeptItem(Publication(id=self.id, source=self.publication.source, title="[removed]", texts=(text,)), GONE)
 
 
-_GONE = -1
+GONE = -1
+"""The `order` of an item whose publication was removed, and that only keeps its place."""
 
 
 def packed(item: KeptItem) -> bytes:
@@ -274,19 +268,17 @@ def with_title(sessions: Sequence[KeptSession], title: str) -> KeptSession | Non
     found = exact or [one for one in sessions if key and folded_title(one.title).startswith(key)]
     if len(found) > 1:
         have = "the title" if exact else "titles that begin with"
-        raise AmbiguousSessionError(_choice(title, found, have), [one.session_id for one in found])
+        lines: list[str] = []
+        for one in found[:MAX_NAMED]:
+            used = f", last used {datetime.fromtimestamp(one.used, UTC):%Y-%m-%d %H:%M} UTC" if one.used else ""
+            lines.append(f'{one.session_id} = "{one.title}", {one.size}{used}')
+        more = f", and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+        raise AmbiguousSessionError(
+            f'{len(found)} sessions have {have} "{clean_line(title)[:MAX_TITLE]}". '
+            f"Pass the id of one instead: {'; '.join(lines)}{more}.",
+            [one.session_id for one in found],
+        )
     return found[0] if found else None
-
-
-def _choice(title: str, found: Sequence[KeptSession], have: str) -> str:
-    what = f'{len(found)} sessions have {have} "{clean_line(title)[:MAX_TITLE]}"'
-    more = f", and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
-    return f"{what}. Pass the id of one instead: {'; '.join(map(_line, found[:MAX_NAMED]))}{more}."
-
-
-def _line(one: KeptSession) -> str:
-    used = f", last used {datetime.fromtimestamp(one.used, UTC):%Y-%m-%d %H:%M} UTC" if one.used else ""
-    return f'{one.session_id} = "{one.title}", {one.size}{used}'
 
 
 def _is_free(title: str) -> bool:

@@ -74,25 +74,37 @@ class _Stack(NamedTuple):
     parts: NDArray[np.intp]
 
 
-class VectorTable:
-    """Vectors by publication and passage. Thread-safe; hold `lock` for several steps at once.
+class CollectionIndex:
+    """The vectors of a session by publication and passage. Thread-safe.
 
-    They are stacked when something near is looked for; those of a publication are rows of that matrix then.
+    They are stacked when something near is looked for; those of a publication are rows of that matrix then. Of many,
+    changes are copied to a Chroma collection in memory by a thread, which ends when it has caught up. Until then, and
+    after a failure, `nearest` compares all vectors itself.
     """
 
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
+    def __init__(self, session_id: str) -> None:
+        self._lock = threading.RLock()
         self._vectors: dict[str, NDArray[np.float32]] = {}
         self._stack: _Stack | None = None
+        self._session_id = session_id
+        self._starting = threading.Lock()
+        self._system: System | None = None
+        self._collection: Collection | None = None
+        self._changed: dict[str, None] | None = None
+        """The publications that the collection does not have as they are; None if it has none."""
+        self._parts: dict[str, int] = {}
+        """How many vectors of each publication the collection has."""
+        self._thread: threading.Thread | None = None
+        self._is_closing = self._has_failed = False
 
     def __len__(self) -> int:
-        with self.lock:
+        with self._lock:
             return sum(map(len, self._vectors.values()))
 
     def put(self, id: str, vectors: Sequence[Vector] | NDArray[np.float32], first: int = 0) -> None:
         """Replace the vectors of a publication from passage `first` on. If it has fewer than `first` vectors, so that
         there would be a gap, the new ones are dropped."""
-        with self.lock:
+        with self._lock:
             left = self._vectors[id][:first] if first and id in self._vectors else None
             if len(vectors) and first == (0 if left is None else len(left)):
                 new = np.asarray(vectors, np.float32)
@@ -102,11 +114,8 @@ class VectorTable:
             else:
                 self._vectors.pop(id, None)
             self._stack = None
-
-    def clear(self) -> None:
-        """Remove everything."""
-        with self.lock:
-            self._vectors, self._stack = {}, None
+            if self._changed is not None:
+                self._changed[id] = None
 
     def count(self, id: str) -> int:
         """How many vectors of a publication are here."""
@@ -118,15 +127,25 @@ class VectorTable:
         return None if found is None else found[:count]
 
     def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
-        """See `Space.nearest`."""
+        """For each vector, at most `limit` passages with at least that cosine, nearest first."""
+        # What is nearly identical must not be missed.
+        if least <= -1.0 and len(self) > SMALL and not self._has_failed and (collection := self._caught_up()):
+            try:
+                return _asked(collection, vectors, min(limit, len(self)))
+            except Exception as error:  # whatever Chroma raises, the vectors are here
+                self._fail(error)
         queries = np.asarray(vectors, np.float32)
-        with self.lock:
+        with self._lock:
             stack = self._stacked()
         used = len(stack.owners)
         found: list[list[NearPassage]] = []
         for start in range(0, len(queries) if used else 0, MAX_QUERIES):
-            cosines = np.ascontiguousarray(_cosines(stack.matrix, queries[start : start + MAX_QUERIES])[:used].T)
-            found += [_best(row, limit, least, stack) for row in cosines]
+            some = queries[start : start + MAX_QUERIES]
+            if len(some) <= FEW_QUERIES:
+                cosines = np.vecdot(stack.matrix[:, None], some)
+            else:
+                cosines = (stack.matrix.reshape(-1, BLOCK, some.shape[1]) @ some.T).reshape(-1, len(some))
+            found += [_best(row, limit, least, stack) for row in np.ascontiguousarray(cosines[:used].T)]
         return found or [[] for _ in queries]
 
     def _stacked(self) -> _Stack:
@@ -144,56 +163,6 @@ class VectorTable:
             self._stack = _Stack(matrix, list(self._vectors), owners, parts)
         return self._stack
 
-
-def _cosines(matrix: NDArray[np.float32], queries: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The cosines [rows, queries]."""
-    if len(queries) <= FEW_QUERIES:
-        return np.vecdot(matrix[:, None], queries)
-    blocks = matrix.reshape(-1, BLOCK, matrix.shape[1])
-    return (blocks @ queries.T).reshape(-1, len(queries))
-
-
-def _best(cosines: NDArray[np.float32], limit: int, least: float, stack: _Stack) -> list[NearPassage]:
-    some = np.flatnonzero(cosines >= least)
-    if limit < len(some):
-        some = some[cosines[some] >= np.partition(cosines[some], -limit)[-limit]]
-    order = some[np.argsort(-cosines[some], kind="stable")][:limit]
-    found = zip(stack.owners[order].tolist(), stack.parts[order].tolist(), cosines[order].tolist(), strict=True)
-    return [NearPassage(stack.ids[owner], part, cosine) for owner, part, cosine in found]
-
-
-class CollectionIndex(VectorTable):
-    """A vector table with a Chroma collection in memory. Changes are copied to the collection by a thread, which ends
-    when it has caught up. Until then, and after a failure, `nearest` compares all vectors itself."""
-
-    def __init__(self, session_id: str) -> None:
-        super().__init__()
-        self._session_id = session_id
-        self._starting = threading.Lock()
-        self._system: System | None = None
-        self._collection: Collection | None = None
-        self._changed: dict[str, None] | None = None
-        """The publications that the collection does not have as they are; None if it has none."""
-        self._parts: dict[str, int] = {}
-        """How many vectors of each publication the collection has."""
-        self._thread: threading.Thread | None = None
-        self._is_closing = self._has_failed = False
-
-    def put(self, id: str, vectors: Sequence[Vector] | NDArray[np.float32], first: int = 0) -> None:
-        with self.lock:
-            super().put(id, vectors, first)
-            if self._changed is not None:
-                self._changed[id] = None
-
-    def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
-        # What is nearly identical must not be missed.
-        if least <= -1.0 and len(self) > SMALL and not self._has_failed and (collection := self._caught_up()):
-            try:
-                return _asked(collection, vectors, min(limit, len(self)))
-            except Exception as error:  # whatever Chroma raises, the vectors are here
-                self._fail(error)
-        return super().nearest(vectors, limit, least)
-
     def wait(self) -> None:
         """Wait until the collection has all vectors."""
         if (thread := self._thread) is not None:
@@ -209,7 +178,8 @@ class CollectionIndex(VectorTable):
         if system is not None:
             system.stop()
         self._is_closing = False
-        super().clear()
+        with self._lock:
+            self._vectors, self._stack = {}, None
 
     def _caught_up(self) -> Collection | None:
         """The collection if it has all vectors; otherwise the work goes on."""
@@ -225,10 +195,10 @@ class CollectionIndex(VectorTable):
     def _work(self) -> None:
         try:
             collection = self._collection or self._started()
-            with self.lock:
+            with self._lock:
                 changed = self._changed = dict.fromkeys(self._vectors) if self._changed is None else self._changed
             while not self._is_closing and changed:
-                with self.lock:
+                with self._lock:
                     id = next(iter(changed))
                     del changed[id]
                 self._enter(collection, id)
@@ -260,7 +230,7 @@ class CollectionIndex(VectorTable):
 
 
 def _asked(collection: Collection, vectors: Sequence[Vector], limit: int) -> list[list[NearPassage]]:
-    """What a collection says is nearest to each vector, see `Space.nearest`."""
+    """What a collection says is nearest to each vector, see `CollectionIndex.nearest`."""
     queries = np.asarray(vectors, np.float32)
     found: Any = collection.query(query_embeddings=queries, n_results=limit, include=["distances"])
     rows = (zip(*some, strict=True) for some in zip(found["ids"], found["distances"], strict=True))
@@ -268,3 +238,12 @@ def _asked(collection: Collection, vectors: Sequence[Vector], limit: int) -> lis
         [NearPassage(id, int(part), 1.0 - far) for key, far in some for id, _, part in [key.rpartition(_PART)]]
         for some in rows
     ]
+
+
+def _best(cosines: NDArray[np.float32], limit: int, least: float, stack: _Stack) -> list[NearPassage]:
+    some = np.flatnonzero(cosines >= least)
+    if limit < len(some):
+        some = some[cosines[some] >= np.partition(cosines[some], -limit)[-limit]]
+    order = some[np.argsort(-cosines[some], kind="stable")][:limit]
+    found = zip(stack.owners[order].tolist(), stack.parts[order].tolist(), cosines[order].tolist(), strict=True)
+    return [NearPassage(stack.ids[owner], part, cosine) for owner, part, cosine in found]

@@ -109,7 +109,7 @@ def _read(folder: Path) -> tuple[Sequence[KeptItem], Mapping[str, str]]:
         raise EvidenceStoreError(
             "Version 0.1 of deepcritical-mcp kept this session. This version cannot read it, and leaves it as it is."
         )
-    items = [item_of(row, embedded=False) for row in rows.values() if "publication" in row]
+    items = [item_of(row) for row in rows.values() if "publication" in row]
     documents = {id.removeprefix(_DOCUMENT): str(row["document"]) for id, row in rows.items() if "document" in row}
     return items, documents
 
@@ -127,13 +127,12 @@ def _records(connection: sqlite3.Connection, segment: str, topic: str) -> dict[s
     return rows
 
 
-def item_of(row: Mapping[str, Any], *, embedded: bool) -> KeptItem:
-    """An item from the metadata of its first record; `embedded` if it has a vector. Raises ValueError."""
+def item_of(row: Mapping[str, Any]) -> KeptItem:
+    """An item from the metadata of its first record, without its vectors. Raises ValueError."""
     publication = restored(row["publication"])
     return KeptItem(
         publication=publication,
         order=int(row["order"]),
-        vectors=int(row["parts"]) if embedded else 0,
         similar=tuple(filter(None, str(row.get("similar", "")).split("\n"))),
         given=tuple(map(partial(sharing, publication), map(restored, json.loads(row.get("given", "[]"))))),
     )

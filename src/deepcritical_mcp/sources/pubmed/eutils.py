@@ -17,15 +17,7 @@ from xml.parsers.expat import ExpatError
 
 import httpx
 import xmltodict
-from pydantic import (
-    AfterValidator,
-    AliasPath,
-    BaseModel,
-    BeforeValidator,
-    Field,
-    SecretStr,
-    ValidationError,
-)
+from pydantic import AfterValidator, AliasPath, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import (

@@ -91,10 +91,18 @@ def article(record: Element) -> Publication:
     issue = first(entry, "Journal/JournalIssue")
     electronic, printed = _date(entry, "ArticleDate"), _date(issue, "PubDate")
     ahead = fields["publication_stage"] == AHEAD_OF_PRINT and bool(electronic)
-    number = _article_number(entry)
+    # The publisher's number of an article without pages, by which it is cited ("e47969"); never a DOI.
+    number = text_at(entry, "ELocationID[@EIdType='pii'][@ValidYN='Y']")
     # Before print, a number is sure to be part of the citation only if the DOI ends with it.
-    if ahead and not str(fields["doi"]).lower().endswith(number.lower()):
+    is_unsure = ahead and not str(fields["doi"]).lower().endswith(number.lower())
+    if is_unsure or number.startswith("10.") or _ITEM_NUMBER.fullmatch(number):
         number = ""
+    # Where older records have the PMCID: "PMC3680733 [Available on 06/12/14]".
+    older = (text.split()[0] for text in texts_at(record, "MedlineCitation/OtherID[@Source='NLM']"))
+    # As PubMed writes the date of an issue if it is a season or a range.
+    of_issue = first(issue, "PubDate")
+    season = text_at(of_issue, "Season")
+    in_words = text_at(of_issue, "MedlineDate") or (f"{text_at(of_issue, 'Year')} {season}" if season else "")
     if _NO_TITLE.fullmatch(str(fields["title"])):
         fields["title"] = fields["vernacular_title"]
     if fields["medline_abbreviation"] == fields["journal_abbreviation"]:
@@ -107,9 +115,9 @@ def article(record: Element) -> Publication:
         | {
             "date": electronic if ahead else printed or electronic,
             "authors": _names(entry),
-            "pmcid": fields["pmcid"] or _older_pmcid(record),
+            "pmcid": fields["pmcid"] or next((one for one in older if one.startswith("PMC")), ""),
             "pages": fields["pages"] or _pages(entry) or number,
-            "issue_date": _words_of_date(first(issue, "PubDate")) if printed and not ahead else "",
+            "issue_date": in_words if printed and not ahead else "",
             "electronic_date": electronic or UNKNOWN_DATE,
         },
     )
@@ -217,20 +225,8 @@ def _names(*parents: Element, editors: bool = False) -> tuple[AuthorName, ...]:
     return authors_at(people, _AUTHOR, texts_at)
 
 
-def _older_pmcid(record: Element) -> str:
-    """The PMCID where older records have it: "PMC3680733 [Available on 06/12/14]"."""
-    numbers = (text.split()[0] for text in texts_at(record, "MedlineCitation/OtherID[@Source='NLM']"))
-    return next((number for number in numbers if number.startswith("PMC")), "")
-
-
 def _pages(element: Element) -> str:
     return "-".join(filter(None, (text_at(element, f"Pagination/{name}") for name in ("StartPage", "EndPage"))))
-
-
-def _article_number(entry: Element) -> str:
-    """The publisher's number of an article without pages, by which it is cited ("e47969"); never a DOI."""
-    number = text_at(entry, "ELocationID[@EIdType='pii'][@ValidYN='Y']")
-    return "" if number.startswith("10.") or _ITEM_NUMBER.fullmatch(number) else number
 
 
 def _date(element: Element, path: str) -> str:
@@ -238,20 +234,13 @@ def _date(element: Element, path: str) -> str:
 
     PubMed writes some as "1998 Dec-1999 Jan", or with a season.
     """
-    return next((date for found in element.iterfind(path) if (date := _date_of(found))), "")
-
-
-def _words_of_date(date: Element) -> str:
-    """An issue's date as PubMed writes it if it is a season or a range; "" for any other."""
-    season = text_at(date, "Season")
-    return text_at(date, "MedlineDate") or (f"{text_at(date, 'Year')} {season}" if season else "")
-
-
-def _date_of(element: Element) -> str:
-    year, month, day = (text_at(element, name) for name in ("Year", "Month", "Day"))
-    text = " ".join((month, text_at(element, "Season"), text_at(element, "MedlineDate")))
-    found, named = _YEAR.search(year or text), _MONTH.search(text)
-    return date_of_parts(found[0] if found else "", named[1] if named else month, day)
+    for one in element.iterfind(path):
+        year, month, day = (text_at(one, name) for name in ("Year", "Month", "Day"))
+        text = " ".join((month, text_at(one, "Season"), text_at(one, "MedlineDate")))
+        found, named = _YEAR.search(year or text), _MONTH.search(text)
+        if date := date_of_parts(found[0] if found else "", named[1] if named else month, day):
+            return date
+    return ""
 
 
 _SETS = {"PubmedArticleSet", "PubmedBookArticleSet", "MedlineCitationSet", "BookDocumentSet"}
@@ -285,10 +274,22 @@ def read_records(body: bytes) -> Records:
         raise unreadable("it declares entities of its own, which PubMed never does")
     if body.count(b"<") > MAX_TAGS:
         raise unreadable("it has too many tags")
-    records, broken = _split(body)
-    publications: list[Publication] = []
-    failed, deleted = list(broken), list[str]()
-    for record in records:
+    try:
+        root, text, is_damaged = read_xml(body)
+    except XmlError:
+        refuse_xml_errors(body)
+        raise unreadable("it is not XML") from None
+    records, failed = [root] if root.tag in _READERS else [*root], list[tuple[str, str]]()
+    if is_damaged:
+        records, failed = _split_one_by_one(text)
+    else:
+        records = [one for one in records if one.tag in _READERS.keys() | _DELETIONS]
+        if not records:
+            refuse_xml_errors(body)
+        if root.tag not in _ROOTS:
+            raise unreadable(f"it contains <{root.tag[:40]}> where records were expected")
+    publications, deleted = list[Publication](), list[str]()
+    for record in records[:MAX_RECORDS]:
         if record.tag in _DELETIONS:
             deleted += texts_at(record, "PMID")
             continue
@@ -301,30 +302,12 @@ def read_records(body: bytes) -> Records:
     losses = {pmid: f"PMID {pmid} could not be read: {reason}." for pmid, reason in failed if pmid}
     losses |= {pmid: f"PMID {pmid} was withdrawn from PubMed." for pmid in deleted}
     unnamed = tuple(f"A record could not be read: {reason}." for pmid, reason in failed if not pmid)
-    return Records(tuple(publications), losses, unnamed, well_formed=not broken)
-
-
-def _split(body: bytes) -> tuple[list[Element], list[tuple[str, str]]]:
-    """The records in a response; and of those that are not XML, after all repairs, the PMID or "" and the reason."""
-    try:
-        root, text, is_damaged = read_xml(body)
-    except XmlError:
-        refuse_xml_errors(body)
-        raise unreadable("it is not XML") from None
-    return _split_one_by_one(text) if is_damaged else (_records_in(root, body), [])
-
-
-def _records_in(root: Element, body: bytes) -> list[Element]:
-    records = [root] if root.tag in _READERS else [one for one in root if one.tag in _READERS.keys() | _DELETIONS]
-    if not records:
-        refuse_xml_errors(body)
-    if root.tag not in _ROOTS:
-        raise unreadable(f"it contains <{root.tag[:40]}> where records were expected")
-    return records[:MAX_RECORDS]
+    return Records(tuple(publications), losses, unnamed, well_formed=not is_damaged)
 
 
 def _split_one_by_one(text: str) -> tuple[list[Element], list[tuple[str, str]]]:
-    """Like `_split`, one record at a time, so that a broken one does not affect the others."""
+    """The records in a damaged response, read one at a time, so that a broken one does not affect the others; and of
+    those that are not XML, the PMID or "" and the reason."""
     before, *pieces = _RECORD.split(text)
     root = _ROOT.match(before or text)
     if not root or root[1] not in _ROOTS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import ClassVar, Literal, Self, get_args
 
 from pydantic import model_validator
 
@@ -107,27 +107,17 @@ def _tagged(text: str, tag: str) -> str:
     return f'"{words}"[{tag}]' if words else ""
 
 
-def _languages_term(text: str) -> str:
-    given = re.split(r"[,;|/]| (?:and|or|AND|OR) ", text if _tagged(text, "Language") else "")
-    return any_of(_tagged(name, "Language") for name in dict.fromkeys(language_names(",".join(given))))
-
-
 def _types_term(names: Sequence[str]) -> str:
     given = [clean_line(name) for name in names if clean_line(name)]
-    if unknown := [name for name in given if not publication_type(name)]:
-        raise InvalidInputError(" ".join(map(_unknown_type, unknown)))
+    problems: list[str] = []
+    for name in given:
+        if not publication_type(name):
+            near = near_publication_types(name)
+            hint = f"Did you mean {' or '.join(near)}?" if near else 'E.g. "Review", "Randomized Controlled Trial".'
+            problems.append(f'publication_types: PubMed has no type "{name[:60]}". {hint}')
+    if problems:
+        raise InvalidInputError(" ".join(problems))
     return any_of(f'"{name}"[Publication Type]' for name in dict.fromkeys(map(publication_type, given)))
-
-
-def _unknown_type(name: str) -> str:
-    near = near_publication_types(name)
-    hint = f"Did you mean {' or '.join(near)}?" if near else 'E.g. "Review", "Randomized Controlled Trial".'
-    return f'publication_types: PubMed has no type "{name[:60]}". {hint}'
-
-
-def _filter_term(filters: Mapping[Any, SearchFilter], key: str) -> str:
-    """The term of one of `filters`; "" for the word that means none of them."""
-    return filters[key].pubmed if key in filters else ""
 
 
 class PubMedRequest(DatedRequest):
@@ -167,18 +157,18 @@ class PubMedRequest(DatedRequest):
 
     def term(self, variant: str) -> str:
         """The search term for `variant` with all filters; the variant itself if there are none."""
+        chosen = STUDY_FILTERS.get(self.study_filter), AGE_GROUPS.get(self.age_group), self.humans_only and HUMANS
         terms = (
             f'("{self.since.replace("-", "/")}"[crdt] : "3000"[crdt])' if self.since else "",
             _types_term(self.publication_types),
             "hasabstract" if self.has_abstract else "",
-            _filter_term(STUDY_FILTERS, self.study_filter),
-            _filter_term(AGE_GROUPS, self.age_group),
-            HUMANS.pubmed if self.humans_only else "",
+            *(one.pubmed for one in chosen if one),
             _tagged(self.author, "Author"),
             _tagged(self.journal, "Journal"),
-            _languages_term(self.language),
         )
-        filters = list(filter(None, terms))
+        languages = re.split(r"[,;|/]| (?:and|or|AND|OR) ", self.language) if _tagged(self.language, "Language") else []
+        named = dict.fromkeys(language_names(",".join(languages)))
+        filters = list(filter(None, (*terms, any_of(_tagged(name, "Language") for name in named))))
         return " AND ".join((f"({variant})", *filters)) if filters else variant
 
     def filters(self) -> Iterable[str]:

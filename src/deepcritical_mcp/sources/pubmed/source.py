@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 import re
 import zlib
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self, TypeVar, cast
@@ -161,8 +160,18 @@ class PubMed(Source):
                 self._recent.drop(found.ids)
             if len(request.queries) > 1:
                 self._answers.put(key, found, ANSWER_IDS + len(found.ids))
+        # What PubMed ignored in a query, or reported about it.
+        without = "searched without it" if found.count else "found nothing"
+        individually = "its words were searched individually"
+        remarks = (
+            *(f'PubMed does not know "{one}" and {without}.' for one in found.phrases_not_found),
+            *(f"PubMed has no search field {one} and left it out." for one in found.fields_not_found),
+            *(f'PubMed ignored "{one}".' for one in found.phrases_ignored),
+            *(f"PubMed's index has no phrase {one}; {individually}." for one in found.quoted_phrases_not_found),
+            *(f'PubMed says: "{one}"' for one in found.messages if one != "No items found."),
+        )
         sent, translation = self.sent(variant, request), found.query_translation
-        return Answer(found.ids, found.count, remarks=tuple(_remarks(found)), translation=translation, sent=sent)
+        return Answer(found.ids, found.count, remarks=remarks, translation=translation, sent=sent)
 
     def sent(self, variant: str, request: SearchRequest) -> str:
         assert isinstance(request, PubMedRequest)
@@ -172,25 +181,20 @@ class PubMed(Source):
         return f"{term} [{as_sent({'datetype': 'pdat', **dates})}]" if dates else term
 
     async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:
+        """See `Source.fetch`. If parts of the answer are still not XML after all retries, returns the rest."""
         recent = await self._recent.recent(ids, within=within) if within else {}
-        missing = [id for id in ids if id not in recent]
-        sent = await self._sent_now(missing) if missing else Fetched({})
-        return replace(sent, records={**recent, **sent.records})
-
-    async def _sent_now(self, ids: Sequence[str]) -> Fetched:
-        """The records of PMIDs. If parts of the answer are still not XML after all retries, returns the rest."""
-        is_whole = True
+        found, is_whole, missing = Records(()), True, [id for id in ids if id not in recent]
         try:
-            found = await self._eutils.efetch(ids, _read_complete)
+            found = await self._eutils.efetch(missing, _read_complete) if missing else found
         except _BrokenXMLError as error:
             found, is_whole = error.records, False
         except NoPossibleIdError:
-            return Fetched({})
+            return Fetched(recent)
         today = datetime.now(UTC).date().isoformat()
         records = {one.pmid: one.with_status(one.status, today) for one in found.publications}
-        if is_whole:
-            await self._recent.keep(ids, records)
-        return Fetched(records, found.losses, found.unnamed)
+        if is_whole and missing:
+            await self._recent.keep(missing, records)
+        return Fetched(recent | records, found.losses, found.unnamed)
 
     def stub(self, id: str) -> Publication:
         return Publication.of("abstract", NO_ABSTRACT, provider=PROVIDER, source="pubmed", title=NO_TITLE, pmid=id)
@@ -219,17 +223,6 @@ class PubMed(Source):
 
         pubmed = SourceCheck(self.title, examine, key_variable="NCBI_API_KEY" if has_key else "")
         return (pubmed, self.completer.check()) if self.completer else (pubmed,)
-
-
-def _remarks(found: ESearchAnswer) -> Iterator[str]:
-    """What PubMed ignored in a query, or reported about it."""
-    without = "searched without it" if found.count else "found nothing"
-    yield from (f'PubMed does not know "{phrase}" and {without}.' for phrase in found.phrases_not_found)
-    yield from (f"PubMed has no search field {field} and left it out." for field in found.fields_not_found)
-    yield from (f'PubMed ignored "{word}".' for word in found.phrases_ignored)
-    for phrase in found.quoted_phrases_not_found:
-        yield f"PubMed's index has no phrase {phrase}; its words were searched individually."
-    yield from (f'PubMed says: "{text}"' for text in found.messages if text != "No items found.")
 
 
 class _BrokenXMLError(ProviderResponseError):

@@ -88,7 +88,11 @@ def _fits(result_of: Callable[[Sequence[Evidence]], BaseModel], limit: int, leng
 
 
 def _search(result: SearchResult, limit: int, length: Length, *, saves_room: bool) -> SearchResult:
-    result = _said_once(result)
+    if len(result.query) > MAX_QUERY_SHOWN:  # it is whole only in `query`
+        short = clipped(result.query, MAX_QUERY_LENGTH)
+        told = (one.model_copy(update={"query": short}) if one.query == result.query else one for one in result.queries)
+        translation = clipped(result.query_translation, MAX_QUERY_SHOWN)
+        result = result.model_copy(update={"queries": tuple(told), "query_translation": translation})
     whole = result.evidence
     roomy = max(ROOMY, PER_RECORD * len(whole)) if saves_room else limit
     items = _abridged(result, limit, length, roomy) if result.providers else whole
@@ -217,15 +221,10 @@ def _mark(id: str, gap: Span, end: int | None = None) -> str:
     return f'[… {gap.length:,} characters left out: get_evidence ids=["{reading}"] …]'
 
 
-def _left(whole: Sequence[Evidence], shown: Sequence[Evidence]) -> list[str]:
-    """The ids of what is not shown, of passages with their anchors."""
-    return [f"{item.id}@{item.anchor}" if item.anchor else item.id for item in whole[len(shown) :]]
-
-
 def _list_of(result: EvidenceList, whole: Sequence[Evidence], shown: Sequence[Evidence]) -> EvidenceList:
     """`result` with only the items `shown`."""
     notes = _remarks(whole, shown)
-    if left := _left(whole, shown):
+    if left := [f"{one.id}@{one.anchor}" if one.anchor else one.id for one in whole[len(shown) :]]:
         notes.append(f"{counted(len(left), 'more does', 'more do')} not fit here; get_evidence ids={json.dumps(left)}.")
     return result.model_copy(
         update={
@@ -241,12 +240,15 @@ def _result_of(
 ) -> SearchResult:
     """`result` with only the items `shown`; the next page starts after the last, or `named` of the others are named."""
     notes, update = _remarks(whole, shown), dict[str, object]()
-    if left := _left(whole, shown):
+    if left := [f"{one.id}@{one.anchor}" if one.anchor else one.id for one in whole[len(shown) :]]:
         more = ", and so on; list_evidence has all ids" if len(left) > named else ""
         call = f"get_evidence ids={json.dumps(left[:named])}{more}"
-        if result.offsets and shown:
-            update = _paged(result, result.offsets[len(shown) - 1])
-            call = f"continue with offset={update['next_offset']}"
+        if result.offsets and shown:  # the next page starts earlier
+            call = f"continue with offset={(offset := result.offsets[len(shown) - 1])}"
+            step = result.next_step.replace(f"offset={result.next_offset}", f"offset={offset}")
+            if step == result.next_step:
+                step = f"Continue with offset={offset}. {step}".strip()
+            update |= {"next_offset": offset, "next_step": step}
         notes.append(f"{counted(len(left), 'more result does', 'more results do')} not fit here; {call}.")
     update |= {
         "evidence": tuple(shown),
@@ -254,14 +256,6 @@ def _result_of(
         "warnings": (*result.warnings, *notes),
     }
     return result.model_copy(update=update)
-
-
-def _paged(result: SearchResult, offset: int) -> dict[str, object]:
-    """What changes when the next page starts earlier, at `offset`."""
-    step = result.next_step.replace(f"offset={result.next_offset}", f"offset={offset}")
-    if step == result.next_step:
-        step = f"Continue with offset={offset}. {step}".strip()
-    return {"next_offset": offset, "next_step": step}
 
 
 def _remarks(whole: Sequence[Evidence], shown: Sequence[Evidence]) -> list[str]:
@@ -280,16 +274,6 @@ _SHORTENED = {
     "notes": 'Notes are shortened: semantic_search with source="user" returns the complete notes.',
     "details": 'Details are shortened: ask for fewer ids, or export_evidence format="jsonl" for all of them.',
 }
-
-
-def _said_once(result: SearchResult) -> SearchResult:
-    """`result`; a long query is whole only in `query`."""
-    if len(result.query) <= MAX_QUERY_SHOWN:
-        return result
-    short = clipped(result.query, MAX_QUERY_LENGTH)
-    queries = (one.model_copy(update={"query": short}) if one.query == result.query else one for one in result.queries)
-    translation = clipped(result.query_translation, MAX_QUERY_SHOWN)
-    return result.model_copy(update={"queries": tuple(queries), "query_translation": translation})
 
 
 def _brief(result: SearchResult, limit: int) -> SearchResult:

@@ -98,10 +98,16 @@ def _search(result: SearchResult) -> tuple[str, list[str]]:
     relevances = [item.relevance for item in result.evidence]
     falls = any(relevances) and relevances == sorted(relevances, reverse=True)
     of = f"of {counted(total, 'result')}" if result.providers else f"of {whose} {_evidence_count(total)}"
+    counts = {
+        "merged with others": result.duplicates_removed - result.already_known,
+        "already in this session": result.already_known,
+        "by filters or max_results": result.left_out,
+    }
+    left_out = [f"{count:,} {reason}" for reason, count in counts.items() if count]
     lines = [
         f"Query translation: {inert(result.query_translation)}" if result.query_translation else "",
         "From cached results of an earlier search." if result.from_cache else "",
-        _left_out(result),
+        f"Not shown: {', '.join(left_out)}." if left_out else "",
         *_providers(result.providers),
         *_queries(result.queries, searched=bool(result.providers)),
         f"Order: {inert(result.ordered_by)}{'' if falls else ', not relevance'}."
@@ -122,21 +128,11 @@ def _search(result: SearchResult) -> tuple[str, list[str]]:
     return f"{what} {of} for: {inert(clipped(result.query, MAX_QUERY_SHOWN))}", lines
 
 
-def _left_out(result: SearchResult) -> str:
-    """How many results are not shown, and why."""
-    counts = {
-        "merged with others": result.duplicates_removed - result.already_known,
-        "already in this session": result.already_known,
-        "by filters or max_results": result.left_out,
-    }
-    parts = [f"{count:,} {reason}" for reason, count in counts.items() if count]
-    return f"Not shown: {', '.join(parts)}." if parts else ""
-
-
 def _providers(reports: Sequence[ProviderReport]) -> Iterator[str]:
     for report in reports:
         if report.status != "skipped":
-            yield f"Provider {inert(report.name)}: {report.status}{_of(report.results)}{_detail(report.detail)}"
+            count = f", {counted(report.results, 'result')}" if report.results else ""
+            yield f"Provider {inert(report.name)}: {report.status}{count}{_detail(report.detail)}"
     if skipped := [inert(report.name) for report in reports if report.status == "skipped"]:
         yield f"Skipped (no API key): {', '.join(skipped)}"
 
@@ -147,7 +143,8 @@ def _queries(reports: Sequence[QueryReport], *, searched: bool) -> Iterator[str]
         yield "Searches that found this evidence:"
     for report in reports if len(reports) > 1 else ():
         shown = f"{report.shown:,} shown" if searched else f"{report.shown:,} of these"
-        found = f"{report.status}{_of(report.results)}, {shown}" if searched else shown
+        count = f", {counted(report.results, 'result')}" if report.results else ""
+        found = f"{report.status}{count}, {shown}" if searched else shown
         query = inert(clipped(report.query, MAX_QUERY_SHOWN))
         yield f"Query {report.index} “{query}”: {found}{_detail(report.detail)}"
 
@@ -410,10 +407,6 @@ def _missing(ids: Sequence[str]) -> list[str]:
 
 def _problems(errors: Iterable[str], warnings: Iterable[str]) -> list[str]:
     return [*(f"ERROR: {inert(error)}" for error in errors), *(f"Note: {inert(warning)}" for warning in warnings)]
-
-
-def _of(results: int) -> str:
-    return f", {counted(results, 'result')}" if results else ""
 
 
 def _evidence_count(count: int) -> str:

@@ -55,14 +55,24 @@ def wire_length(result: BaseModel) -> int:
 
 
 def lean_citation(citation: Citation, *, whole: bool = False) -> Citation:
-    """A citation without what its reference says; with `whole`, its notices with all that is known of them."""
+    """A citation without what its reference says; with `whole`, its notices with all that is known of them.
+
+    The reference is without the title, which stands next to it: "Smith A, Lee B. JAMA. 2020;324(1):1-9.". The address
+    is that of what has no PMID. The first registrations are given, and the trial's number if they do not have it.
+    """
+    before, title, after = f". {citation.reference}".partition(f". {citation.title.removesuffix('.')}")
+    reference = f"{before}. {after.lstrip('.?! ')}".removeprefix(". ").strip() if len(title) > 2 else citation.reference
+    has_url = is_web_address(citation.url) and not citation.pmid and citation.url not in citation.reference
+    numbers = citation.registrations[:_MAX_REGISTRATIONS]
+    is_named = any(citation.nct in one for one in (citation.reference, *numbers))
+    types = citation.publication_types
     return Citation.model_construct(
         source=citation.source,
         title=citation.title,
-        reference=reference_shown(citation),
-        url=url_shown(citation),
-        publication_types=types_shown(citation),
-        registrations=numbers_shown(citation),
+        reference=reference,
+        url=citation.url if has_url else "",
+        publication_types=tuple(one for one in types if not one.startswith(_TYPES_NOT_SHOWN)),
+        registrations=numbers if is_named else (*numbers, citation.nct),
         claims=citation.claims,
         status="ok" if citation.source == USER and not is_marked(citation.status) else citation.status,
         status_checked=citation.status_checked,
@@ -179,17 +189,6 @@ TRIAL_PAPERS: tuple[NoticeKind, ...] = ("result", "derived")
 """Notices that name the papers of a trial."""
 
 
-def types_shown(citation: Citation) -> tuple[str, ...]:
-    """The publication types that tell something."""
-    return tuple(one for one in citation.publication_types if not one.startswith(_TYPES_NOT_SHOWN))
-
-
-def url_shown(citation: Citation) -> str:
-    """The address of what has no PMID, if the reference does not have it."""
-    is_missing = is_web_address(citation.url) and not citation.pmid and citation.url not in citation.reference
-    return citation.url if is_missing else ""
-
-
 def provider_shown(provider: str, citation: Citation, kind: str = "") -> str:
     """Who delivered a text of that kind, if a reader has to be told: not PubMed its abstracts, nor the user what is
     theirs."""
@@ -197,20 +196,13 @@ def provider_shown(provider: str, citation: Citation, kind: str = "") -> str:
     return "" if is_plain else provider
 
 
-def numbers_shown(citation: Citation) -> tuple[str, ...]:
-    """The first registrations, and the trial's number if neither they nor the reference have it."""
-    numbers = citation.registrations[:_MAX_REGISTRATIONS]
-    is_named = any(citation.nct in one for one in (citation.reference, *numbers))
-    return numbers if is_named else (*numbers, citation.nct)
-
-
-def _numbers(citation: Citation) -> Iterator[str]:
+def _numbers(shown: Citation) -> Iterator[str]:
     """The trials that a paper registers, as `add_evidence` takes them; of a trial, its former numbers and those of
     other registers."""
     others = list[str]()
-    for number in numbers_shown(citation):
+    for number in shown.registrations:
         trial = normalize_trial(number)
-        if citation.source != "trial":
+        if shown.source != "trial":
             yield f"trial {trial}" if trial else number  # others as PubMed writes them, "GEO/GSE1"
         elif trial.startswith("NCT"):
             yield f"formerly {trial}"
@@ -235,12 +227,6 @@ def paper_lines(citation: Citation) -> Iterator[str]:
         yield f'All of its papers: get_full_text(id="{citation.nct}", sections=["References"])'
 
 
-def reference_shown(citation: Citation) -> str:
-    """The reference without the title, which stands next to it: "Smith A, Lee B. JAMA. 2020;324(1):1-9."."""
-    before, title, after = f". {citation.reference}".partition(f". {citation.title.removesuffix('.')}")
-    return f"{before}. {after.lstrip('.?! ')}".removeprefix(". ").strip() if len(title) > 2 else citation.reference
-
-
 def publication_key(item: Evidence) -> tuple[str, str]:
     """The same for all texts of one publication in one session."""
     return split_text_id(item.id)[0], item.session_id
@@ -253,15 +239,19 @@ def source_lines(citation: Citation) -> Iterator[str]:
             yield inert(citation.reference)
         return
     published = [notice for notice in citation.status_notices if notice.kind == "published"]
-    yield from (f"{NOTICE_LABELS['published']} {_published(one)}" for one in published)
-    yield f"Reference: {inert(reference_shown(citation))}"
-    numbers = [*_numbers(citation)]
+    for one in published:  # the article that a preprint became, to be cited in its place
+        address = inert(f"https://pubmed.ncbi.nlm.nih.gov/{one.pmid}/")
+        number = f"PMID {inert(one.pmid)} {address}" if one.pmid else inert(one.own_doi)
+        place = f"({inert(_place(one))})" if number and one.reference else inert(_place(one))
+        yield " ".join(filter(None, (NOTICE_LABELS["published"], number, place)))
+    shown = lean_citation(citation)
+    yield f"Reference: {inert(shown.reference)}"
     more = max(len(citation.registrations) - _MAX_REGISTRATIONS, 0)
     unpublished = "its record names no published article" if citation.source == "preprint" and not published else ""
     facts = (
-        *types_shown(citation),
+        *shown.publication_types,
         unpublished,
-        *numbers,
+        *_numbers(shown),
         f"and {counted(more, 'more number')}" if more else "",
         citation.asked,
     )
@@ -274,16 +264,8 @@ def source_lines(citation: Citation) -> Iterator[str]:
     own = (f"PMID {citation.pmid}", citation.pmcid, f"doi:{citation.doi.lower()}", citation.nct)
     if claims := [one for one in citation.claims if one not in own]:
         yield f"Claims to be {' and '.join(claims)}, which no record confirms: cite it as itself"
-    if url := url_shown(citation):
-        yield inert(url)
-
-
-def _published(notice: StatusNotice) -> str:
-    """The article that a preprint became, to be cited in its place."""
-    address = inert(f"https://pubmed.ncbi.nlm.nih.gov/{notice.pmid}/")
-    number = f"PMID {inert(notice.pmid)} {address}" if notice.pmid else inert(notice.own_doi)
-    place = f"({inert(_place(notice))})" if number and notice.reference else inert(_place(notice))
-    return " ".join(filter(None, (number, place)))
+    if shown.url:
+        yield inert(shown.url)
 
 
 def notices_in_heading(citation: Citation) -> str:

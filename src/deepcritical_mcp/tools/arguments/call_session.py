@@ -187,13 +187,29 @@ async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = Tru
         InvalidInputError: it asks for a new session with a title that the caller has already, or that cannot be one.
         SessionRequiredError: no id was given, there is no default session, and `may_open` is False.
     """
-    session = await (_named_session(ctx, session_id) if session_id else _default_session(ctx, may_open))
+    if session_id:
+        session = await _named_session(ctx, session_id)
+    else:
+        registry, key = (await application(ctx).services()).sessions, _default_key(ctx)
+        if not key and not may_open:
+            raise SessionRequiredError()
+        before = registry.default_id(key, owner=caller())
+        store = await (registry.default(key, owner=caller()) if key else registry.open(owner=caller()))
+        session = CallSession(store, _must_be_named(registry, key), is_new=store.session_id != before)
     if about:
         await session.store.set_title_if_none(about)
     is_empty = not may_open and not await session.store.count()
     if not (is_empty or session.is_new):
         return session
-    return replace(session, is_empty=is_empty, others=await _others(ctx, session, is_empty))
+    finds = finds_titles(ctx)
+    others: list[KeptSession] = []
+    with suppress(DeepCriticalError):
+        own = await own_sessions(ctx) if finds else ()
+        others = [one for one in own if one.session_id != session.store.session_id and one.items]
+    # Not new is what was searched, or what everything was removed from: that is kept as documents.
+    is_new = session.is_new or not await session.store.documents("")
+    note = beginning_note(others, is_new=is_new, is_empty=is_empty, finds_titles=finds)
+    return replace(session, is_empty=is_empty, others=note)
 
 
 async def continued(ctx: ToolContext, store: EvidenceStore) -> CallSession:
@@ -241,28 +257,9 @@ async def _named_session(ctx: ToolContext, session_id: str) -> CallSession:
         return await continued(ctx, await registry.open(owner=owner, title=title))
 
 
-async def _default_session(ctx: ToolContext, may_open: bool) -> CallSession:
-    registry, key = (await application(ctx).services()).sessions, _default_key(ctx)
-    if not key and not may_open:
-        raise SessionRequiredError()
-    before = registry.default_id(key, owner=caller())
-    store = await (registry.default(key, owner=caller()) if key else registry.open(owner=caller()))
-    return CallSession(store, announce=_must_be_named(registry, key), is_new=store.session_id != before)
-
-
 def _must_be_named(registry: SessionRegistry, key: str) -> bool:
     """Whether the next call must name its session: it may reach another replica, which has defaults of its own."""
     return not key or (key.startswith(CALLER_KEY) and registry.remote)
-
-
-async def _others(ctx: ToolContext, session: CallSession, is_empty: bool) -> str:
-    others: list[KeptSession] = []
-    with suppress(DeepCriticalError):
-        own = await own_sessions(ctx) if finds_titles(ctx) else ()
-        others = [one for one in own if one.session_id != session.store.session_id and one.items]
-    # Not new is what was searched, or what everything was removed from: that is kept as documents.
-    is_new = session.is_new or not await session.store.documents("")
-    return beginning_note(others, is_new=is_new, is_empty=is_empty, finds_titles=finds_titles(ctx))
 
 
 def finds_titles(ctx: ToolContext) -> bool:

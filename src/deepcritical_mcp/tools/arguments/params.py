@@ -219,11 +219,8 @@ def identifier_field(text: str) -> tuple[str, str]:
 def id_parts(text: str) -> list[str]:
     """The ids in `text`, each with its label."""
     line = clean_line(text.replace("\n", ", ")) if len(text) <= MAX_LIST_LENGTH else text
-    return [
-        part
-        for part in _ID_SEPARATOR.split(_ID_LABEL.sub(lambda label: f"{label[1]}:" if label[1] else "", line))
-        if part
-    ]
+    labeled = _ID_LABEL.sub(lambda label: f"{label[1]}:" if label[1] else "", line)
+    return [*filter(None, _ID_SEPARATOR.split(labeled))]
 
 
 def identified_items(value: object) -> list[object]:

@@ -69,9 +69,9 @@ def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None =
     return InvalidInputError(first_few(list(rows.values())))
 
 
-def first_few(sentences: Sequence[str], *, of: int = 0) -> str:
+def first_few(sentences: Sequence[str]) -> str:
     """The first sentences, and how many more there are."""
-    left = max(of, len(sentences)) - MAX_PROBLEMS_LISTED
+    left = len(sentences) - MAX_PROBLEMS_LISTED
     return " ".join([*sentences[:MAX_PROBLEMS_LISTED], *([f"And {left} more."] if left > 0 else [])])
 
 

@@ -225,12 +225,10 @@ def _object(value: object, schema: Schema) -> object:
         elif own == "id" and not decides and (found := identifier_field(str(field)))[0]:
             own, field = found
         own, field = _by_kind(own, field, kinds.keys() - fields.keys() - ours.keys(), is_named=name == own)
-        if own and own not in ours:
-            ours |= (
-                {} if is_nothing(field, kinds[own]) and own != "content" else {own: understood(own, field, kinds[own])}
-            )
-        else:
+        if not own or own in ours:
             ours[name] = field
+        elif own == "content" or not is_nothing(field, kinds[own]):
+            ours[own] = understood(own, field, kinds[own])
     return ours
 
 
