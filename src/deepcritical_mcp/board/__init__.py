@@ -22,7 +22,7 @@ from anyio.to_thread import run_sync
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.errors import EvidenceStoreError, SessionError
 from deepcritical_mcp.export import export_entries, quotable, without_full_texts
-from deepcritical_mcp.export.flow_numbers import flow_numbers
+from deepcritical_mcp.export.flow_numbers import FlowNumbers
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NOTICE_LABELS,
@@ -37,7 +37,6 @@ from deepcritical_mcp.text import clean_line
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
-    from deepcritical_mcp.export.flow_numbers import FlowNumbers
 
 META_KEY = "deepcritical/board"
 MAX_POINTS = 300
@@ -150,7 +149,7 @@ def _searches(log: Sequence[LoggedSearch], publications: Sequence[Publication]) 
         {**one.model_dump(mode="json", exclude=left_out), "failed": one.failed, "known": len(one.ids) - one.new}
         for one in log
     ]
-    return {"log": rows, "flow": flow_chart(flow_numbers(log, publications))}
+    return {"log": rows, "flow": flow_chart(FlowNumbers(log, publications))}
 
 
 def _assemble(title: str, data: object) -> str:

@@ -16,7 +16,6 @@ from deepcritical_mcp.export.citation_style import (
     CitationStyle,
     Node,
     parent_style,
-    read_style,
     shipped_style,
     style_tree,
 )
@@ -40,7 +39,6 @@ from deepcritical_mcp.export.style_values import (
     name_options,
     page_ranges,
     sortable_date,
-    style_item,
     with_particle,
     written_date_of,
     written_names,
@@ -161,7 +159,7 @@ def bibliography(
 
 
 def _bibliography(cited: Mapping[str, Reference], style: CitationStyle, output: str) -> Bibliographies:
-    items, suffixes = map(style_item, cited.values()), dict[str, str]()
+    items, suffixes = map(StyleItem, cited.values()), dict[str, str]()
     if style.compares_entries:
         items = in_style_order([*items], style)
         suffixes = year_suffixes(items, style)
@@ -170,7 +168,8 @@ def _bibliography(cited: Mapping[str, Reference], style: CitationStyle, output: 
         writer = partial(EntryWriter, style, number=number, year_suffix=suffixes.get(item.key, ""))
         label, body = writer(item).entry()
         if item.is_without_authors and item.names["editor"][0].family not in plain(body):
-            label, body = writer(item.with_editors_first()).entry()
+            item.put_editors_first()
+            label, body = writer(item).entry()
         if not plain(body).strip():
             body = rich(vancouver(cited[item.key].publication))
             unformed.append(cited[item.key].publication.id)
@@ -224,7 +223,7 @@ def _style(name: str, folder: Path | None, *, allow_paths: bool) -> CitationStyl
     if (parent := parent_style(tree)) in STYLES.values():
         return shipped_style(parent)
     found = _style_file(parent, path.parent, allow_paths=False) if parent else None
-    return read_style(_tree(found) if found else tree)
+    return CitationStyle(_tree(found) if found else tree)
 
 
 def _style_file(name: str, folder: Path | None, *, allow_paths: bool) -> Path | None:

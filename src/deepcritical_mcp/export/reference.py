@@ -344,15 +344,7 @@ def _keeps_case(word: str, *, initial_counts: bool) -> bool:
 
 ALWAYS = frozenset({"id", "source", "title", "status", "status_notices", "status_checked"})
 """What every record keeps: what it is, what it is called, and that it was retracted, as of which day."""
-_ALONGSIDE: Mapping[str, tuple[str, ...]] = {
-    "title": ("vernacular_title", "book_title"),
-    "authors": ("editors",),
-    "url": ("accessed",),
-    "date": ("issue_date", "electronic_date", "publication_stage", "book_years", "revised_date"),
-    "journal": ("issn",),
-    "journal_abbreviation": ("medline_abbreviation",),
-    "publisher": ("publisher_place", "isbn", "bookshelf_id"),
-}
+_ALONGSIDE = {row[1]: row[2].split() for row in _ROWS if row[0] == "with"}
 """Fields that results do not have, and the one of theirs that they go with."""
 RECORD_FIELDS = tuple(dict.fromkeys(("id", *Bibliography.model_fields, "authors", "abstract", "notes")))
 """What can be chosen for a reference manager's file."""

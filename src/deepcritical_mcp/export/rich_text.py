@@ -27,13 +27,9 @@ _STOP_WORDS = frozenset(
     vs with yet""".split()
 )
 """English words that title case leaves small, from the CSL specification and pandoc's practice."""
-_HTML_TAGS: Mapping[str, tuple[str, str]] = {
-    "italic": ("<i>", "</i>"),
-    "bold": ("<b>", "</b>"),
-    "underline": ("<u>", "</u>"),
-    "small-caps": ('<span style="font-variant: small-caps">', "</span>"),
-    "sup": ("<sup>", "</sup>"),
-    "sub": ("<sub>", "</sub>"),
+_TAGS = {"italic": "i", "bold": "b", "underline": "u", "small-caps": 'span style="font-variant: small-caps"'}
+_HTML_TAGS = {
+    mark: (f"<{tag}>", f"</{tag.split()[0]}>") for mark, tag in (_TAGS | {"sup": "sup", "sub": "sub"}).items()
 }
 _MARKDOWN_TAGS = {"italic": ("*", "*"), "bold": ("**", "**"), **{name: _HTML_TAGS[name] for name in ("sup", "sub")}}
 

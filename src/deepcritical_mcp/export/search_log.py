@@ -17,7 +17,6 @@ from deepcritical_mcp.export.flow_numbers import (
     IdentifiedRecords,
     SearchedSource,
     distinct_searches,
-    flow_numbers,
     has_since,
     repetitions,
     searched_source,
@@ -268,7 +267,7 @@ _NO_LOG = "No search is in the log of this session. What was searched elsewhere 
 def search_log_export(
     log: Sequence[LoggedSearch], publications: Iterable[Publication], output: str, *, title: str = ""
 ) -> str:
-    """The log of a session with the title `title`; `publications` are all that the session has (see `flow_numbers`).
+    """The log of a session with the title `title`; `publications` are all that the session has (see `FlowNumbers`).
 
     "markdown" has a table, a paragraph for the methods section, the numbers of a flow diagram, and what is left for
     the author to add. "csv" has a row for each query. "json" is an array of the entries as they were recorded.
@@ -277,7 +276,7 @@ def search_log_export(
         return json.dumps([one.model_dump(mode="json") for one in log], ensure_ascii=False, indent=1) + "\n"
     if output == "csv":
         return csv_table(COLUMNS, ([read(row) for read in _CELLS.values()] for row in _rows(log)))
-    numbers = flow_numbers(log, publications)
+    numbers = FlowNumbers(log, publications)
     heading = f"# Search log: {plain_line(title)}" if title else "# Search log"
     sections = {
         heading: markdown_table(_SHOWN, ([_shown(name, row) for name in _SHOWN] for row in _rows(log)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, cast
 
@@ -98,15 +98,12 @@ def finished(text: Rich, options: Mapping[str, str], *, bare: bool = False) -> R
 
 
 _DEFAULTS = {
-    "delimiter": ", ",
     "form": "long",
-    "sort-separator": ", ",
-    "delimiter-precedes-last": "contextual",
-    "delimiter-precedes-et-al": "contextual",
     "et-al-use-first": "1",
-    "initialize": "true",
-    "initialize-with-hyphen": "true",
     "demote-non-dropping-particle": "display-and-sort",
+    **dict.fromkeys(("delimiter", "sort-separator"), ", "),
+    **dict.fromkeys(("delimiter-precedes-last", "delimiter-precedes-et-al"), "contextual"),
+    **dict.fromkeys(("initialize", "initialize-with-hyphen"), "true"),
 }
 _OWN_NAMES = {"delimiter": "name-delimiter", "form": "name-form"}
 _SHORTENED = ("Jr", "Sr")
@@ -281,23 +278,34 @@ class StyleDate:
     is_open: bool = False
 
 
-@dataclass(frozen=True)
 class StyleItem:
-    """A publication as a style sees it.
+    """A reference as a style sees it, by the variables of styles.
 
     Attributes:
         names_cut: whether its record names only its first authors.
         is_edited: whether the names under "author" are those of editors.
     """
 
-    key: str
-    type: str
-    language: str
-    texts: Mapping[str, Rich]
-    names: Mapping[str, Sequence[StyleName]]
-    dates: Mapping[str, StyleDate]
-    names_cut: bool = False
-    is_edited: bool = False
+    is_edited = False
+
+    def __init__(self, reference: Reference) -> None:
+        item, years = style_fields(reference), _YEARS.fullmatch(reference.publication.book_years)
+        self.key, self.type, self.language = reference.key, str(item["type"]), str(item.get("language", ""))
+        self.texts, self.names, self.dates = dict[str, Rich](), dict[str, Sequence[StyleName]](), dict[str, StyleDate]()
+        for name, value in item.items():
+            if isinstance(value, list):
+                self.names[name] = [_name(one) for one in cast("list[dict[str, str]]", value)]
+            elif isinstance(value, dict):
+                date = cast("dict[str, Any]", value)
+                self.dates[name] = StyleDate(*date["date-parts"][:2], season=date.get("season", ""))
+            else:
+                text, word = read_title(str(value)), str(value).split(" ")[0]
+                has_own_case = name in _PROPER_NAMES and word[:1].islower() and not word.islower()  # medRxiv
+                self.texts[name] = marked(text, KEEP) if has_own_case else text
+        if reference.form == "book" and years:
+            end = (int(years[2]),) if years[2] else ()
+            self.dates["issued"] = StyleDate((int(years[1]),), end, is_open=not end)
+        self.names_cut = ET_AL in reference.publication.authors
 
     def has(self, variable: str) -> bool:
         """Whether something is known of it."""
@@ -308,31 +316,10 @@ class StyleItem:
         """Whether it has editors only."""
         return bool(self.names.get("editor")) and not self.names.get("author")
 
-    def with_editors_first(self) -> StyleItem:
-        """With the editors in place of authors, for styles that have no place for editors of a whole book."""
-        return replace(self, names={**self.names, "author": self.names["editor"], "editor": ()}, is_edited=True)
-
-
-def style_item(reference: Reference) -> StyleItem:
-    """The variables that styles get of a reference."""
-    texts, names, dates = dict[str, Rich](), dict[str, Sequence[StyleName]](), dict[str, StyleDate]()
-    item = style_fields(reference)
-    for name, value in item.items():
-        if isinstance(value, list):
-            names[name] = [_name(one) for one in cast("list[dict[str, str]]", value)]
-        elif isinstance(value, dict):
-            date = cast("dict[str, Any]", value)
-            dates[name] = StyleDate(*date["date-parts"][:2], season=date.get("season", ""))
-        else:
-            text, word = read_title(str(value)), str(value).split(" ")[0]
-            has_own_case = name in _PROPER_NAMES and word[:1].islower() and not word.islower()  # medRxiv
-            texts[name] = marked(text, KEEP) if has_own_case else text
-    if reference.form == "book" and (years := _YEARS.fullmatch(reference.publication.book_years)):
-        end = (int(years[2]),) if years[2] else ()
-        dates["issued"] = StyleDate((int(years[1]),), end, is_open=not end)
-    cut = ET_AL in reference.publication.authors
-    kind, language = str(item["type"]), str(item.get("language", ""))
-    return StyleItem(reference.key, kind, language, texts, names, dates, names_cut=cut)
+    def put_editors_first(self) -> None:
+        """Put the editors in place of authors, for styles that have no place for editors of a whole book."""
+        self.names |= {"author": self.names["editor"], "editor": ()}
+        self.is_edited = True
 
 
 def style_fields(reference: Reference) -> dict[str, object]:
