@@ -22,9 +22,8 @@ from deepcritical_mcp.checking.claim_numbers import (
     numbers_elsewhere,
     numbers_missing,
 )
-from deepcritical_mcp.checking.compared_text import own_texts
 from deepcritical_mcp.checking.draft import CitingSentence, DraftQuotation
-from deepcritical_mcp.checking.quotation_check import check_quotation
+from deepcritical_mcp.checking.quotation_check import check_quotation, own_texts
 from deepcritical_mcp.deadline import (
     TO_EMBED,
     TO_KEEP_RESULTS,

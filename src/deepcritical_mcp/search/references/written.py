@@ -25,9 +25,8 @@ from deepcritical_mcp.identifiers import (
     normalize_pmid,
 )
 from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
-from deepcritical_mcp.search.references.journal_places import sentences_back
+from deepcritical_mcp.search.references.name_places import LISTED, first_name_in, people_before, sentences_back
 from deepcritical_mcp.search.references.number_places import JOINING, YEAR, find_numbers, years_only
-from deepcritical_mcp.search.references.people_places import LISTED, first_name_in, people_before
 from deepcritical_mcp.search.references.plain_text import stated_ids, without_latex
 from deepcritical_mcp.search.references.title_places import LEAST_WORDS, Word, title_span, words_of
 from deepcritical_mcp.text import clean_line, clean_text, normalized
