@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 from markdown_it import MarkdownIt
 
-from deepcritical_mcp.checking.report_text import brief, by_gravity, report_from, report_text
+from deepcritical_mcp.checking.report_text import brief, by_gravity, report_text
 from deepcritical_mcp.models import (
     CheckedClaim,
     CheckedQuotation,
@@ -15,6 +15,7 @@ from deepcritical_mcp.models import (
     Finding,
     ReferenceProblem,
     findings_of,
+    with_findings,
 )
 from deepcritical_mcp.tools.answers.budget import fit
 from deepcritical_mcp.tools.answers.structured import wire_length
@@ -183,7 +184,8 @@ def parts(whole: CitationReport, limit: int) -> list[CitationReport]:
     """The answers that a client gets who asks for one part after another."""
     shown = [fit(whole, limit, longest)]
     while shown[-1].next_offset >= 0:
-        rest = report_from(whole, shown[-1].next_offset, len(findings_of(whole)))
+        at = shown[-1].next_offset
+        rest = with_findings(whole, findings_of(whole)[at:]).model_copy(update={"offset": at})
         shown.append(fit(rest, limit, longest))
     return shown
 

@@ -249,7 +249,7 @@ class _Part:
             texts = await self._with_full_texts(texts) if self.read else texts
             records = {index: without_notes(one) for index, one in self._cited.items()}
             progress, others = phase(self.progress, 0.8, 0.95), await self.papers.others()
-            checked, sentences = await check_texts(texts, records, verdicts, others, self.checker.embedder, progress)
+            checked, sentences = await check_texts(texts, (records, verdicts, others), self.checker.embedder, progress)
             findings += checked
         if findings is None:
             raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")

@@ -52,8 +52,8 @@ SENTENCES_AT_ONCE = 16
 NO_SOURCE = "the draft names no source for it"
 _WHY_UNREAD = {"not_found": "not found", "outage": "a service failed", "unchecked": "of a kind that is not looked up"}
 """Why there is no record, by the verdict of a reference; of others, no record is sure."""
-_Sources = tuple[Mapping[int, Publication], Mapping[int, ReferenceVerdict], Sequence[Publication]]
-"""What is cited, the verdicts on the references, and other papers: see `check_texts`."""
+CitedSources = tuple[Mapping[int, Publication], Mapping[int, ReferenceVerdict], Sequence[Publication]]
+"""The records of a draft and the verdicts on its references, by the indexes of these; other papers of the session."""
 
 
 @dataclass(frozen=True)
@@ -110,16 +110,10 @@ async def read_full_texts(
 
 
 async def check_texts(
-    texts: CitingTexts,
-    cited: Mapping[int, Publication],
-    verdicts: Mapping[int, ReferenceVerdict],
-    others: Sequence[Publication],
-    embedder: PassageEmbedder,
-    progress: Progress,
+    texts: CitingTexts, sources: CitedSources, embedder: PassageEmbedder, progress: Progress
 ) -> tuple[list[CheckedQuotation | CheckedClaim], frozenset[int]]:
     """Check quotations, then claims, for as long as there is time, but always some; and where the sentences start whose
-    claims these are. `cited` are the records of the draft by the indexes of their references, `others` those of the
-    session."""
+    claims these are."""
     end = anyio.current_time() + seconds_before(TO_KEEP_RESULTS)
     quotations: list[CheckedQuotation] = []
     claims: list[CheckedClaim] = []
@@ -128,17 +122,17 @@ async def check_texts(
         if quotations and anyio.current_time() > end:
             break
         await progress(0.5 * len(quotations) / len(texts.quotations), "checking quotations")
-        quotations.append(await _checked_quotation(number, quotation, (cited, verdicts, others)))
+        quotations.append(await _checked_quotation(number, quotation, sources))
     for some in batches(texts.sentences, SENTENCES_AT_ONCE):
         if (quotations or done) and anyio.current_time() > end:
             break
         await progress(0.5 + 0.5 * len(done) / len(texts.sentences), "looking for the passages nearest to claims")
-        claims += await check_claims(some, cited, embedder)
+        claims += await check_claims(some, sources[0], embedder)
         done.update(one.start for one in some)
     return [*quotations, *claims], frozenset(done)
 
 
-async def _checked_quotation(number: int, quotation: DraftQuotation, sources: _Sources) -> CheckedQuotation:
+async def _checked_quotation(number: int, quotation: DraftQuotation, sources: CitedSources) -> CheckedQuotation:
     references, (cited, verdicts, more) = quotation.references, sources
     named = {cited[one].id: cited[one] for one in references if one in cited}
     others = {one.id: one for one in (*cited.values(), *more) if one.id not in named}

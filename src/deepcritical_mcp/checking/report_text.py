@@ -229,19 +229,17 @@ def _after(text: str) -> str:
     return f": {inert(text)}" if text else ""
 
 
-def report_from(report: CitationReport, start: int, count: int) -> CitationReport:
-    """`report` with only `count` of its findings, from the one at `start` on; says where the next part starts."""
+def beginning_of(report: CitationReport, count: int) -> CitationReport:
+    """`report` with only the first `count` of its findings; says where the next part starts."""
     findings = findings_of(report)
-    shown = findings[start : start + count]
-    left = findings[start + len(shown) :]
-    part = with_findings(report, shown).model_copy(update={"offset": report.offset + start})
-    if not left:
-        return part
-    offset = part.offset + len(shown)
+    if not (left := findings[count:]):
+        return report
+    offset = report.offset + count
     step = report.next_step.replace(f"offset={report.next_offset}", f"offset={offset}")
     call = "" if f"offset={offset}" in step else f": {report.call} offset={offset}"
     step = f"Not shown here: {counted(len(left), 'finding')}{call}. {step}".strip()
-    return part.model_copy(update={"next_offset": offset, "next_step": step})
+    update = {"next_offset": offset, "next_step": step}
+    return with_findings(report, findings[:count]).model_copy(update=update)
 
 
 def fitting(report: CitationReport, limit: int, length: Callable[[CitationReport], int]) -> CitationReport:
@@ -255,10 +253,10 @@ def fitting(report: CitationReport, limit: int, length: Callable[[CitationReport
     remarks = ("unread", "warnings", "errors")
     short = report.model_copy(update={name: _shortened(getattr(report, name), limit // 60) for name in remarks})
     total = len(findings_of(short))
-    count = bisect_right(range(1, total + 1), limit, key=lambda count: length(report_from(short, 0, count)))
+    count = bisect_right(range(1, total + 1), limit, key=lambda count: length(beginning_of(short, count)))
     if count or not total:
-        return report_from(short, 0, count)
-    first, room = report_from(short, 0, 1), limit // 4
+        return beginning_of(short, count)
+    first, room = beginning_of(short, 1), limit // 4
     first = first.model_copy(update={"warnings": (SHORTENED, *first.warnings)})
     while length(short := cast(CitationReport, _shortened(first, room))) > limit and room > MIN_ROOM:
         room //= 2

@@ -37,11 +37,6 @@ class ReferenceProblem(Value):
     true: Annotated[str, _LEFT_OUT] = ""
     minor: Annotated[bool, _LEFT_OUT] = False
 
-    @property
-    def is_further_work(self) -> bool:
-        """Whether it is a further work in the entry, which was not checked."""
-        return self.field == "work"
-
 
 class CheckedRecord(Value):
     """The record that a reference means, or may mean; `id` is its evidence id, e.g. "pubmed:31978945"."""

@@ -227,7 +227,6 @@ def split_names(text: str) -> list[AuthorName]:
 class MergeRule:
     """How to merge one field; `combine` gets the value of the more reliable description first."""
 
-    name: str
     combine: Callable[[Any, Any], Any]
 
 
@@ -236,18 +235,14 @@ def united(first: Iterable[Any], second: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys((*first, *second)))
 
 
-FIRST_KNOWN = MergeRule("first known", lambda first, second: first or second)
-FIRST = MergeRule("first", lambda first, second: first)
-UNION = MergeRule("union", united)
-FIRST_TITLE = MergeRule("first title", lambda first, second: second if first == NO_TITLE else first)
-FINER_DATE = MergeRule(
-    "finer date", lambda first, second: second if first == UNKNOWN_DATE or second.startswith(first) else first
-)
-LATEST_DATE = MergeRule(
-    "latest date", lambda first, second: max(first, second, key=lambda date: "" if date == UNKNOWN_DATE else date)
-)
-GRAVER = MergeRule("graver", lambda first, second: gravest((first, second)))
-LATEST_DECISION = MergeRule("latest decision", lambda latest, earlier: latest)
+FIRST_KNOWN = MergeRule(lambda first, second: first or second)
+FIRST = MergeRule(lambda first, second: first)
+UNION = MergeRule(united)
+FIRST_TITLE = MergeRule(lambda first, second: second if first == NO_TITLE else first)
+FINER_DATE = MergeRule(lambda first, second: second if first == UNKNOWN_DATE or second.startswith(first) else first)
+LATEST_DATE = MergeRule(lambda first, second: max(first, second, key=lambda date: "" if date == UNKNOWN_DATE else date))
+GRAVER = MergeRule(lambda first, second: gravest((first, second)))
+LATEST_DECISION = MergeRule(lambda latest, earlier: latest)
 """`combine` gets the value of the description that the user decided about last,
 whatever is more reliable."""
 

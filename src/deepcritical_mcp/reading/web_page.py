@@ -24,7 +24,7 @@ from deepcritical_mcp.reading import (
     with_text,
 )
 from deepcritical_mcp.reading.jats_tables import markdown_blocks
-from deepcritical_mcp.reading.page_metadata import abstract_in_head, copies_named, fields_of, licence_of_page, shown
+from deepcritical_mcp.reading.page_metadata import PageMetadata, shown
 from deepcritical_mcp.text import clean_line, decoded
 
 _html: Any = importlib.import_module("lxml.html")  # no type hints
@@ -156,10 +156,9 @@ def read_page(content: bytes, *, url: str, charset: str = "") -> PageReading:
     if root is None:
         return PageReading(Reading(""), "no_text", "This page is empty.")
     _limit_spans(root)
-    everything = _all_text(root)
-    fields = fields_of(root, url)
-    licence, copies, abstract = licence_of_page(root), copies_named(root, url), abstract_in_head(root)
-    is_closed = _says_it_is_closed(root)
+    whole = _all_text(root)
+    head = PageMetadata(root, url)
+    fields, abstract, is_closed = head.fields, head.abstract, head.is_closed
     is_article = bool({"doi", "pmid", "journal"} & fields.keys())
     main = main_text(root, url)
     title = str(fields.get("title", ""))
@@ -167,12 +166,10 @@ def read_page(content: bytes, *, url: str, charset: str = "") -> PageReading:
     own, rest = _abstract_apart(blocks) if is_article else ([], blocks)
     sections = outline(with_text(rest))
     body, parts = assembled(sections)
-    reading = Reading(body, parts, fields, "\n".join(own) or abstract, licence)
+    reading = Reading(body, parts, fields, "\n".join(own) or abstract, head.licence)
     titles = [section.path[-1] for section in sections if section.path and section.paragraphs]
-    status, detail = shown(
-        body, reading.abstract, everything, titles=titles, is_closed=is_closed, is_article=is_article
-    )
-    return PageReading(reading, status, detail, copies)
+    status, detail = shown(body, reading.abstract, whole, titles=titles, is_closed=is_closed, is_article=is_article)
+    return PageReading(reading, status, detail, head.copies)
 
 
 def read_plain_text(content: bytes, *, url: str = "", charset: str = "") -> PageReading:
@@ -203,12 +200,6 @@ def _all_text(root: Any) -> str:
         if (text.getparent() is None or text.getparent().tag not in ("script", "style", "template"))
     )
     return clean_line(" ".join(shown))[:200_000]
-
-
-def _says_it_is_closed(root: Any) -> bool:
-    """Whether the page's own description (schema.org) says that the text is not free to read."""
-    scripts = cast("list[str]", root.xpath('//script[@type="application/ld+json"]/text()'))
-    return any(re.search(r'"isAccessibleForFree"\s?:\s?"?false', text, re.IGNORECASE) for text in scripts)
 
 
 class _Blocks:

@@ -41,14 +41,6 @@ _MOST_LINES, _LEAST_PAGE = 3, 12
 """Lines of a head, and of a page."""
 
 
-def _parser() -> MarkdownIt:
-    # Pasted text is indented, "[1]: Berg J. Zinc" is a reference, HTML stands within paragraphs, and lines of dashes
-    # between entries make no headings of them.
-    parser = MarkdownIt("commonmark").enable("table").disable(["code", "reference", "html_block", "lheading"])
-    parser.core.ruler.at("inline", _inline)
-    return parser
-
-
 def _inline(state: StateCore) -> None:
     """What has no markup is text. Links and emphasis nest in few levels: each takes time for every open bracket."""
     state.md.options["maxNesting"] = _MOST_NESTED
@@ -87,8 +79,11 @@ def blocks_of_markdown(source: str, *, in_fence: bool = False) -> list[Block]:
 
 def _blocks(source: str, lines: Sequence[str], *, in_fence: bool) -> Iterator[tuple[int, int, list[Block]]]:
     """The blocks, with the first of their lines and that behind the last."""
-    parser, items, quotes = _parser(), list[str](), 0
-    tokens = parser.parse(source)
+    # Pasted text is indented, "[1]: Berg J. Zinc" is a reference, HTML stands within paragraphs, and lines of dashes
+    # between entries make no headings of them.
+    parser = MarkdownIt("commonmark").enable("table").disable(["code", "reference", "html_block", "lheading"])
+    parser.core.ruler.at("inline", _inline)
+    tokens, items, quotes = parser.parse(source), list[str](), 0
     for number, token in enumerate(tokens):
         first, end = token.map or (0, 0)
         if token.type == "list_item_open":

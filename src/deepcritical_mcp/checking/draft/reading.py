@@ -16,7 +16,6 @@ from typing import NamedTuple, cast
 from deepcritical_mcp.checking.draft.citations import (
     Citations,
     cites_by_place,
-    find_citations,
 )
 from deepcritical_mcp.checking.draft.draft_parts import (
     Block,
@@ -80,7 +79,9 @@ _RIGHT_BEHIND = 5
 
 def read_draft(text: str) -> Draft:
     """The references, citing sentences and quotations of a draft; in time linear in its length."""
-    text = _strings(text).replace("\r\n", "\n").translate(_BREAKS)
+    with suppress(ValueError, RecursionError):  # the strings of a JSON array, one a paragraph
+        text = "\n\n".join(map(str, json.loads(text))) if text.lstrip().startswith('["') else text
+    text = text.replace("\r\n", "\n").translate(_BREAKS)
     managed = manager_entries(text)
     rest = with_whole_words(without_page_breaks(managed.rest))
     if _LATEX.search(rest):
@@ -88,13 +89,6 @@ def read_draft(text: str) -> Draft:
 
         rest = latex_as_markdown(rest)
     return _of_blocks(blocks_of_markdown(with_lists_apart(html_as_markdown(rest))), managed)
-
-
-def _strings(text: str) -> str:
-    """The strings of a JSON array, one a paragraph; any other text as it is."""
-    with suppress(ValueError, RecursionError):
-        return "\n\n".join(map(str, json.loads(text))) if text.lstrip().startswith('["') else text
-    return text
 
 
 def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
@@ -121,7 +115,7 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     )
     if not any(one.label for one in read) and cites_by_place(body.text, body.marks, len(read)):
         read = [one._replace(label=str(at)) for at, one in enumerate(read, 1)]
-    found = find_citations(body.text, body.marks, read, [body.after(lines[one.first].place[0]) for one in lists])
+    found = Citations(body.text, body.marks, read, [body.after(lines[one.first].place[0]) for one in lists])
     references = [DraftReference(at, one.text, one.label) for at, one in enumerate(read, 1)]
     references += (DraftReference(at, one, is_inline=True) for at, one in enumerate(found.inline, len(read) + 1))
     spans = body.sentences(found)

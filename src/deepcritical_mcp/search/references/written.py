@@ -63,12 +63,6 @@ class Statements:
     pages: str = ""
     people: str = ""
 
-    @property
-    def line(self) -> str:
-        """All of it as a reference is written."""
-        place = f"{self.year}, vol. {self.volume}, no. {self.issue}, pp. {self.pages}."
-        return f"{self.people}. “{self.title}.” {self.journal}. {place}"
-
 
 def _guessed(text: str) -> Statements:
     """What a reference says by its form alone: enough to look for a record."""
@@ -121,8 +115,10 @@ def read_reference(written: str) -> WrittenReference:
     raw = clean_text(written)
     if entry := read_entry(raw):
         _, ids, stated = _without_ids(clean_line(raw[:MAX_REFERENCE]))
-        known = entry.ids.completed(ids)
-        return WrittenReference(_MARKUP.sub("", entry.says.line), known, entry.says, stated, entry)
+        says, known = entry.says, entry.ids.completed(ids)
+        place = f"{says.year}, vol. {says.volume}, no. {says.issue}, pp. {says.pages}."
+        line = f"{says.people}. “{says.title}.” {says.journal}. {place}"
+        return WrittenReference(_MARKUP.sub("", line), known, says, stated, entry)
     line = clean_line(raw[: MAX_REFERENCE + 1])
     line = line if len(line) <= MAX_REFERENCE else line[:MAX_REFERENCE].rpartition(" ")[0]
     bare, ids, stated = _without_ids(clean_line(without_latex(normalized("NFKC", line))))
