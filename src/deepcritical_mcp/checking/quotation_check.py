@@ -351,7 +351,11 @@ def _kind(gone: Sequence[str], come: Sequence[str]) -> str:
         return "number"
     if len(_DENIALS.intersection(gone)) != len(_DENIALS.intersection(come)):
         return "negation"
-    return "turned round" if any(_are_opposite(*pair) for pair in product(gone, come)) else "words"
+    pairs = (pair for both in product(gone, come) for pair in permutations(f"{word} " for word in both))
+    is_turned = any(
+        one.startswith(these) and other.startswith(those) for one, other in pairs for these, those in _OPPOSITES
+    )
+    return "turned round" if is_turned else "words"
 
 
 def _told(text: ComparedText, spans: Sequence[Span], changes: Sequence[tuple[str, str]]) -> str:
@@ -369,15 +373,6 @@ def _is_denied(text: ComparedText, gap: Span) -> bool:
     denials = [at for at, word in enumerate(text.words(*gap), gap.start) if word in _DENIALS]
     around = ((text.content[start : text.starts[at]], text.content[text.ends[at] : end]) for at in denials)
     return any(_ASIDE.isdisjoint(part) for both in around for part in both)
-
-
-def _are_opposite(*pair: str) -> bool:
-    """Whether of two words, in small letters, one is the opposite of the other: higher, lower."""
-    return any(
-        one.startswith(these) and other.startswith(those)
-        for one, other in permutations(f"{word} " for word in pair)
-        for these, those in _OPPOSITES
-    )
 
 
 def _outcome(found: _Place) -> CheckedQuotation:

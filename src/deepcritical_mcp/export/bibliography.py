@@ -160,14 +160,15 @@ def bibliography(
 
 def _bibliography(cited: Mapping[str, Reference], style: CitationStyle, output: str) -> Bibliographies:
     items, suffixes = map(StyleItem, cited.values()), dict[str, str]()
-    if style.compares_entries:
+    if style.has_year_suffixes or style.layouts["bibliography"].first("sort"):
         items = in_style_order([*items], style)
         suffixes = year_suffixes(items, style)
     unformed, entries = list[str](), list[str]()
     for number, item in enumerate(items, start=1):
         writer = partial(EntryWriter, style, number=number, year_suffix=suffixes.get(item.key, ""))
         label, body = writer(item).entry()
-        if item.is_without_authors and item.names["editor"][0].family not in plain(body):
+        editors = item.names.get("editor") if not item.names.get("author") else ()
+        if editors and editors[0].family not in plain(body):
             item.put_editors_first()
             label, body = writer(item).entry()
         if not plain(body).strip():

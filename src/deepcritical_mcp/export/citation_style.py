@@ -130,11 +130,6 @@ class CitationStyle:
         citation = self.layouts.get("citation")
         return citation is not None and citation.get("disambiguate-add-year-suffix") == "true"
 
-    @property
-    def compares_entries(self) -> bool:
-        """Whether an entry, or its place, depends on the others."""
-        return self.has_year_suffixes or self.layouts["bibliography"].first("sort") is not None
-
 
 def parent_style(root: Node) -> str:
     """The name of the style that a dependent style only points to; "" for a style of its own."""

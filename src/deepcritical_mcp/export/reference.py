@@ -60,15 +60,6 @@ def without_full_texts(publication: Publication) -> Publication:
     return publication if texts == publication.texts else publication.model_copy(update={"texts": texts})
 
 
-def read_texts(publication: Publication) -> tuple[Text, ...]:
-    """The texts of a publication that have, or had, parts: full texts, and pages with a licence."""
-    return tuple(
-        text
-        for text in publication.texts
-        if not text.is_users and text.content != NO_ABSTRACT and (text.kind == "full_text" or text.licence)
-    )
-
-
 _SPECIES = re.compile(r"(?<!\S)\(?[A-Z]\. [a-z]{3,}(?![^\W_])")
 _PAGES = re.compile(r"(\w+)\s*[-‐-―−]+\s*(\w+)")
 _ROMAN = re.compile(r"[ivxlc]+")
@@ -225,12 +216,15 @@ class Reference:
 
     @property
     def licences(self) -> tuple[str, ...]:
-        """Of each text that was read whole, what it may be used for, a sentence each."""
+        """Of each text that was read whole, a full text or a page with a licence, what it may be used for, a sentence
+        each."""
+        read = [one for one in self.publication.texts if not one.is_users and one.content != NO_ABSTRACT]
         return tuple(
             f"{one.kind.replace('_', ' ').capitalize()} ({one.provider}): licence "
             + ", ".join(filter(None, (one.licence.rstrip(".") or "unknown", one.url)))
             + "."
-            for one in read_texts(self.publication)
+            for one in read
+            if one.kind == "full_text" or one.licence
         )
 
     @property

@@ -284,7 +284,7 @@ def search_log_export(
         else _NO_LOG,
         "## Queries as the sources read them": _translations(log),
         "## For the methods section": methods_paragraph(log, numbers),
-        "## Numbers for a PRISMA 2020 flow diagram": flow_table(numbers),
+        "## Numbers for a PRISMA 2020 flow diagram": markdown_table(_STEP_COLUMNS, map(list, _steps(numbers))),
         "## Left for the author (PRISMA-S)": "".join(f"- {one}\n" for one in left_to_the_author(log)),
     }
     return "\n".join(f"{name}\n\n{text.rstrip()}\n" for name, text in sections.items() if text)
@@ -313,12 +313,11 @@ def _rows(log: Sequence[LoggedSearch]) -> Iterator[_Row]:
             yield _Row(f"{number}{letter}", search, query, not place, number - 1 in again)
 
 
-def flow_table(numbers: FlowNumbers) -> str:
-    """The numbers of a flow diagram, and where each comes from."""
-    return markdown_table(("Step", "Records", "How it is counted"), map(list, _steps(numbers)))
+_STEP_COLUMNS = ("Step", "Records", "How it is counted")
 
 
 def _steps(numbers: FlowNumbers) -> Iterator[tuple[str, str, str]]:
+    """The numbers of a flow diagram, and where each comes from."""
     for one in numbers.identified:
         label = one.source.method if one.source.method in ("database", "register", "website") else "other methods"
         yield f"Identified: {cell(one.source.name)} ({label})", str(one.records), _origin(one)

@@ -311,11 +311,6 @@ class StyleItem:
         """Whether something is known of it."""
         return variable in self.texts or variable in self.names or variable in self.dates
 
-    @property
-    def is_without_authors(self) -> bool:
-        """Whether it has editors only."""
-        return bool(self.names.get("editor")) and not self.names.get("author")
-
     def put_editors_first(self) -> None:
         """Put the editors in place of authors, for styles that have no place for editors of a whole book."""
         self.names |= {"author": self.names["editor"], "editor": ()}

@@ -144,7 +144,7 @@ def _line_of_grid(
         if at in pending:
             text, left = pending.pop(at)
             line.append(text if budget.allows(text) else "")
-            if left > 1 and not budget.is_spent:
+            if left > 1 and budget.left > 0:
                 pending[at] = (text, left - 1)
         elif cell is None or cell.start > at:
             line.append("")
@@ -152,7 +152,7 @@ def _line_of_grid(
             line.append(cell.text)
             span = max(min(cell.columns, MAX_COLUMNS - at), 1)
             line += ["" if is_heading else cell.text for _ in range(span - 1) if budget.allows(cell.text)]
-            if cell.rows > 1 and not budget.is_spent:
+            if cell.rows > 1 and budget.left > 0:
                 pending |= {at + number: (cell.text, cell.rows - 1) for number in range(span)}
             cell = next(queue, None)
     return line
@@ -161,16 +161,11 @@ def _line_of_grid(
 class _Budget:
     """How many characters merged cells may still add to a table."""
 
-    def __init__(self) -> None:
-        self._left = MAX_REPEATED
-
-    @property
-    def is_spent(self) -> bool:
-        return self._left <= 0
+    left = MAX_REPEATED
 
     def allows(self, text: str) -> bool:
-        self._left -= len(text) + 3
-        return not self.is_spent
+        self.left -= len(text) + 3
+        return self.left > 0
 
 
 def _number(element: Element, name: str, least: int = 1) -> int:

@@ -105,7 +105,10 @@ def _blocks(source: str, lines: Sequence[str], *, in_fence: bool) -> Iterator[tu
             yield first, end, [Block("paragraph", text, text, marks=marks)]
         elif token.type in ("paragraph_open", "heading_open"):
             block = _block(token, tokens[number + 1], lines[first:end], items)
-            yield first, end, [replace(one, is_quotation=quotes > 0) for one in (block, *_notes_inside(block))]
+            notes = [one for one in block.marks if one.kind == "note" and block.text.startswith("^[", one.start)]
+            inside = ((one.target, block.text[one.start + 2 : one.end - 1]) for one in notes)  # "^[Berg J. Zinc]"
+            found = (block, *(Block("note", text, text, 0, label) for label, text in inside))
+            yield first, end, [replace(one, is_quotation=quotes > 0) for one in found]
 
 
 def _block(token: Token, inline: Token, lines: Sequence[str], items: list[str]) -> Block:
@@ -154,14 +157,6 @@ def _marks_in(text: str) -> Iterator[Mark]:
             target = (found[1] or f"{at}i") if kind == "note" else keys
             if target or kind == "raised":
                 yield Mark(kind, *found.span(), target)
-
-
-def _notes_inside(block: Block) -> Iterator[Block]:
-    """The notes that stand in a block's text: "^[Berg J. Zinc]"."""
-    for mark in block.marks:
-        if mark.kind == "note" and block.text.startswith("^[", mark.start):
-            text = block.text[mark.start + 2 : mark.end - 1]
-            yield Block("note", text, text, 0, mark.target)
 
 
 def without_page_breaks(text: str) -> str:

@@ -173,10 +173,22 @@ def _sentences(body: RunningText, spans: Sequence[Span], citations: Citations) -
 def _quotations(
     body: RunningText, spans: Sequence[Span], citations: Citations, references: Sequence[DraftReference]
 ) -> Iterator[DraftQuotation]:
-    written = " ".join(_key(one.text) for one in references)
-    quotes = body.quotations()
-    for span, cited in zip(quotes, attributed(quotes, spans, body.passages, citations), strict=True):
-        words = body.claim(span, citations).strip(" \"“”„«»‹›'’‘")
+    """Each is attributed to the references cited right behind it, or else in its quoted block, in its sentence, in the
+    one that introduces it, or in the one that follows it."""
+    written, within = " ".join(_key(one.text) for one in references), citations.within
+    blocks = {one.start: one.end for one in body.passages if one.block.is_quotation}
+    sentences = spans or [Span(0, 0)]
+    for quote in body.quotations():
+        first = max(0, bisect_right(sentences, quote.start, key=lambda one: one.start) - 1)
+        last = max(first, bisect_right(sentences, quote.end, key=lambda one: one.start) - 1)
+        cited = (
+            within(quote.start, blocks.get(quote.start, quote.start))
+            or within(quote.end, quote.end + _RIGHT_BEHIND)
+            or within(sentences[first].start, max(sentences[last].end, quote.end))
+            or within(*sentences[max(0, first - 1)])
+            or within(*sentences[min(last + 1, len(sentences) - 1)])
+        )
+        words = body.claim(quote, citations).strip(" \"“”„«»‹›'’‘")
         least = _LEAST_QUOTED if cited else _LEAST_UNATTRIBUTED
         if _count(words) >= least and _key(words) not in written:
             yield DraftQuotation(words, cited)
@@ -265,25 +277,6 @@ class RunningText:
                 within = [Span(span.start, span.start + len(one.block.text.partition("\n—")[0]))]
             found += within
         return found
-
-
-def attributed(
-    quotes: Sequence[Span], sentences: Sequence[Span], passages: Sequence[DraftPassage], cites: Citations
-) -> Iterator[tuple[int, ...]]:
-    """The references that each quotation is attributed to: those cited right behind it, or else in its quoted block, in
-    its sentence, in the one that introduces it, or in the one that follows it."""
-    blocks = {one.start: one.end for one in passages if one.block.is_quotation}
-    sentences = sentences or [Span(0, 0)]
-    for quote in quotes:
-        first = max(0, bisect_right(sentences, quote.start, key=lambda one: one.start) - 1)
-        last = max(first, bisect_right(sentences, quote.end, key=lambda one: one.start) - 1)
-        yield (
-            cites.within(quote.start, blocks.get(quote.start, quote.start))
-            or cites.within(quote.end, quote.end + _RIGHT_BEHIND)
-            or cites.within(sentences[first].start, max(sentences[last].end, quote.end))
-            or cites.within(*sentences[max(0, first - 1)])
-            or cites.within(*sentences[min(last + 1, len(sentences) - 1)])
-        )
 
 
 _ENTRY = re.compile(

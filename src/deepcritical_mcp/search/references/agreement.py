@@ -186,7 +186,13 @@ class Agreement:
         """What the places that were found say."""
         record, people, journal = self._record, self._people, self._journal_field
         is_theirs, is_other = people.verdict in ("agrees", "minor"), journal.verdict == "differs"
-        fields = {one.field: one for one in (self._compare_title(), self._compare_people(), *self._compare_numbers())}
+        fields = {one.field: one for one in (self._compare_title(), self._compare_people())}
+        for role in ROLES:
+            one = self._numbers.by_role.get(role)
+            span = (one.start, one.start + 4 if role == "year" else one.end) if one else None
+            written = self._text[slice(*span)] if span else ""
+            verdict = number_agrees(role, written, record)
+            fields[role] = FieldAgreement(role, verdict, written, own_number(role, record), span)
         fields["journal"] = journal
         spans = [people.span, *(one.span for one in fields.values() if one.span)]
         spans += [(one.start, one.end) for one in self._numbers.by_role.values()]
@@ -270,13 +276,6 @@ class Agreement:
         span = journal[2:] if journal else other_journal(text, low, first, record.authors) if true else None
         verdict: FieldVerdict = "absent" if not span else "agrees" if journal and journal[:2] == span else "differs"
         return FieldAgreement("journal", verdict, text[slice(*span)] if span else "", true, span)
-
-    def _compare_numbers(self) -> Iterator[FieldAgreement]:
-        for role in ROLES:
-            one, true = self._numbers.by_role.get(role), own_number(role, self._record)
-            span = (one.start, one.start + 4 if role == "year" else one.end) if one else None
-            written = self._text[slice(*span)] if span else ""
-            yield FieldAgreement(role, number_agrees(role, written, self._record), written, true, span)
 
     def _unread(self) -> Iterator[str]:
         """Of volume and pages, what may stand in numbers behind the title that were not read."""

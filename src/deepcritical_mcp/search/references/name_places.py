@@ -332,7 +332,7 @@ def _forms(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """The words of the names that a journal goes by, the longest first."""
     found = dict[tuple[str, ...], None]()
     forms = [form for name in names for form in (_QUALIFIER.sub("", name), name)]
-    for name in (*forms, *(other for form in forms for other in _renamed().get(_telling(_split(form)), ()))):
+    for name in (*forms, *(other for form in forms for other in _RENAMED.get(_telling(_split(form)), ()))):
         words = _telling(_split(name))
         sizes = range(_INITIALS_OF_MANY, len(words) + 1)
         found |= {("".join(word[0] for word in words[:size]),): None for size in sizes}
@@ -382,14 +382,11 @@ def _plain(word: str) -> str:
     return plain_letters(word).replace("'", "").replace("’", "")
 
 
-@lru_cache(maxsize=1)
-def _renamed() -> dict[tuple[str, ...], list[str]]:
-    """Names of journals that continue each other, and names that readers use, by each of them."""
-    found = dict[tuple[str, ...], list[str]]()
-    for names in (row.split("/") for row in data_lines(__file__, "journal_names.txt")):
-        for name in names:
-            found.setdefault(_telling(_split(name)), []).extend(names)
-    return found
+_RENAMED = dict[tuple[str, ...], list[str]]()
+"""Names of journals that continue each other, and names that readers use, by each of them."""
+for _names in (row.split("/") for row in data_lines(__file__, "journal_names.txt")):
+    for _name in _names:
+        _RENAMED.setdefault(_telling(_split(_name)), []).extend(_names)
 
 
 def sentences_back(text: str) -> Iterator[Span]:
