@@ -55,9 +55,9 @@ _TOKEN = re.compile(
 _SIGNS = {"≤": "<=", "⩽": "<=", "≥": ">=", "⩾": ">=", "⁺": "+", "₊": "+", "×": "x"}
 
 
-@dataclass(frozen=True, slots=True)
 class ComparedText:
-    """The words of a text (numbers and signs, too) in the form in which they are compared.
+    """The words (numbers and signs, too) of a text, or only of the spans `inside` of it, in the form in which they are
+    compared.
 
     Attributes:
         stream: all words, with nothing in between.
@@ -65,11 +65,15 @@ class ComparedText:
         starts, ends: where each word stands in the content.
     """
 
-    content: str
-    stream: str
-    offsets: Sequence[int]
-    starts: Sequence[int]
-    ends: Sequence[int]
+    def __init__(self, content: str, inside: tuple[Span, ...] | None = None) -> None:
+        forms, self.content, self.starts, self.ends = list[str](), content, array("I"), array("I")
+        for span in (Span(0, len(content)),) if inside is None else inside:
+            for token in _TOKEN.finditer(content, *span):
+                if form := _form(token):
+                    forms.append(form)
+                    self.starts.append(token.start())
+                    self.ends.append(token.end())
+        self.stream, self.offsets = "".join(forms), array("I", accumulate(map(len, forms), initial=0))
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -93,18 +97,7 @@ class ComparedText:
             at = self.stream.find(stream, self.offsets[bisect_left(self.offsets, at + 1)], end)
 
 
-@lru_cache(maxsize=2_048)
-def comparable(content: str, inside: tuple[Span, ...] | None = None) -> ComparedText:
-    """A text in words, or only what stands within the spans `inside` of it."""
-    forms: list[str] = []
-    starts, ends = array("I"), array("I")
-    for span in (Span(0, len(content)),) if inside is None else inside:
-        for token in _TOKEN.finditer(content, *span):
-            if form := _form(token):
-                forms.append(form)
-                starts.append(token.start())
-                ends.append(token.end())
-    return ComparedText(content, "".join(forms), array("I", accumulate(map(len, forms), initial=0)), starts, ends)
+comparable = lru_cache(maxsize=2_048)(ComparedText)
 
 
 def _form(token: re.Match[str]) -> str:
@@ -203,12 +196,15 @@ class _Place:
         return f"{publication.id} {anchor}".strip(), passage
 
 
-@dataclass(frozen=True, slots=True)
 class _Quoted:
     """A quotation in words, and its pieces between what it leaves out or puts in square brackets."""
 
-    text: ComparedText
-    pieces: Sequence[Span]
+    def __init__(self, quote: str) -> None:
+        plain = _NOT_QUOTED.sub(r"\1", unescape(quote).replace("\\", ""))
+        marks = [Span(0, 0), *(Span(*one.span()) for one in _OMISSION.finditer(plain)), Span(len(plain), len(plain))]
+        self.text = comparable(plain, tuple(Span(one.end, other.start) for one, other in pairwise(marks)))
+        bounds = [bisect_left(self.text.starts, one.start) for one in marks]
+        self.pieces = [Span(*pair) for pair in pairwise(bounds) if pair[0] < pair[1]]
 
     def is_at_least(self, words: int, letters: int) -> bool:
         """Whether it is so long."""
@@ -221,7 +217,7 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
 
     Time is linear in their length.
     """
-    quoted = _quoted(quote)
+    quoted = _Quoted(quote)
     if not quoted.pieces:
         return _found("not_found", difference="the quotation has no words")
     known, own = {one.id for one in cited}, [*_read(cited)]
@@ -241,14 +237,6 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
         return _outcome(near)
     stands = f"these words stand in {found.read[0].id}" if found and not next(exact, None) else ""
     return _found("not_found", difference="; ".join(filter(None, (_what_was_read(cited), stands))))
-
-
-def _quoted(quote: str) -> _Quoted:
-    plain = _NOT_QUOTED.sub(r"\1", unescape(quote).replace("\\", ""))
-    marks = [Span(0, 0), *(Span(*one.span()) for one in _OMISSION.finditer(plain)), Span(len(plain), len(plain))]
-    text = comparable(plain, tuple(Span(one.end, other.start) for one, other in pairwise(marks)))
-    bounds = [bisect_left(text.starts, one.start) for one in marks]
-    return _Quoted(text, [Span(*pair) for pair in pairwise(bounds) if pair[0] < pair[1]])
 
 
 def _read(publications: Sequence[Publication]) -> Iterator[_Read]:

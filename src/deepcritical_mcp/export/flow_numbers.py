@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from deepcritical_mcp.identifiers import normalize_doi
@@ -123,8 +122,7 @@ NO_REASON = "no reason given"
 _FULL_TEXT_TOOL = "get_full_text"
 
 
-@dataclass(frozen=True)
-class IdentifiedRecords:
+class IdentifiedRecords(NamedTuple):
     """How many records a source led to. `searches` are distinct: pages and repetitions of one count once."""
 
     source: SearchedSource

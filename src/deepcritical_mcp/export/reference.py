@@ -67,9 +67,7 @@ _ROMAN = re.compile(r"[ivxlc]+")
 _PLAIN_LETTERS = str.maketrans(
     {"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h"}
 )
-_NOT_IN_KEYS = FUNCTION_WORDS | set(
-    "can had how no not or retracted retraction than these versus vs when who why".split()
-)
+_NOT_IN_KEYS = FUNCTION_WORDS | {*data_table(__file__, "words.txt")["not in keys"].split()}
 TRIAL_GENRE = "Clinical trial registration"
 """What kind of report a trial's registration is, which is how Zotero keeps those of ClinicalTrials.gov."""
 SEASONS = {"spring": 1, "summer": 2, "fall": 3, "autumn": 3, "winter": 4}

@@ -9,6 +9,7 @@ from html import escape
 from itertools import groupby
 from typing import NamedTuple
 
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.export.reference_managers import escaped, escaped_start
 
 KEEP = "keep"
@@ -22,11 +23,8 @@ _TOKEN = re.compile(r"\S+")
 _PART = re.compile(r"[^-–—/]+")
 _FIRST_OF, _SECOND_OF = "!. !: ?. ?: :. ;. ;:".split(), (":!", ":?", ";!", ";?", " ,", " .", " ;", " :")
 _STRAIGHT_OPENING = re.compile(r'(?<![^\s(\[/–—-])"')
-_STOP_WORDS = frozenset(
-    """a an and as at but by c ca d de down et for from in into nor of on onto or over so the till to up v van via von
-    vs with yet""".split()
-)
-"""English words that title case leaves small, from the CSL specification and pandoc's practice."""
+_STOP_WORDS = frozenset(data_table(__file__, "words.txt")["small in titles"].split())
+"""English words that title case leaves small."""
 _TAGS = {"italic": "i", "bold": "b", "underline": "u", "small-caps": 'span style="font-variant: small-caps"'}
 _HTML_TAGS = {
     mark: (f"<{tag}>", f"</{tag.split()[0]}>") for mark, tag in (_TAGS | {"sup": "sup", "sub": "sub"}).items()

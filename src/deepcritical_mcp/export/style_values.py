@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from deepcritical_mcp.export.citation_style import CitationStyle, Node
 from deepcritical_mcp.export.reference import ET_AL, SEASONS, Reference
@@ -255,8 +254,7 @@ SHORT_FORMS = {"title": "title-short", "container-title": "container-title-short
 """Variables with a short form, and the variable that has it."""
 
 
-@dataclass(frozen=True)
-class StyleName:
+class StyleName(NamedTuple):
     """A name in its parts; `literal` is a collective author's whole name."""
 
     family: str = ""
@@ -267,8 +265,7 @@ class StyleName:
     literal: str = ""
 
 
-@dataclass(frozen=True)
-class StyleDate:
+class StyleDate(NamedTuple):
     """A date, or the first and the last of a range, each of up to three numbers. `season`: its words or its number;
     `is_open`: of a range without an end."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.reading import markdown_table
@@ -19,8 +19,7 @@ _IMAGES = ("graphic", "inline-graphic", "media")
 _HEADER_JOIN = " / "
 
 
-@dataclass(frozen=True)
-class _Cell:
+class _Cell(NamedTuple):
     text: str
     columns: int
     rows: int

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.reading import (
     Block,
     PageReading,
@@ -139,10 +140,8 @@ def parsed_html(text: str) -> Any:
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SKIPPED = frozenset("script style noscript template nav form button select svg math-renderer iframe head".split())
-_BLOCKS = frozenset(
-    "p div section article main li ul ol dl dt dd blockquote pre table figure figcaption header footer aside address "
-    "h1 h2 h3 h4 h5 h6 hr body html tr td th thead tbody caption details summary center".split()
-)
+_BLOCKS = frozenset(data_table(__file__, "page_fields.txt")["blocks"].split())
+"""Elements that end a paragraph."""
 _NUMBER = re.compile(r"(?:[1-9][0-9]?\.){1,4}(?:[1-9][0-9]?)?\s+(?=[^\W\d_])")
 _WHITE_SPACE = re.compile(r"[^\S\n]+")
 _ABSTRACT = frozenset({"abstract", "summary", "structured abstract"})

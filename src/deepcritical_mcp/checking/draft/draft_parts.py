@@ -40,8 +40,7 @@ class DraftReference:
     is_inline: bool = False
 
 
-@dataclass(frozen=True)
-class CitingSentence:
+class CitingSentence(NamedTuple):
     """A sentence that cites references, by their indexes.
 
     Attributes:
@@ -56,8 +55,7 @@ class CitingSentence:
     references: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class DraftQuotation:
+class DraftQuotation(NamedTuple):
     """A quotation: its words without the marks around them, and the references that it is attributed to (indexes)."""
 
     text: str
@@ -92,8 +90,7 @@ BlockKind = Literal["heading", "paragraph", "item", "note", "entry", "code"]
 MarkKind = Literal["note", "key", "raised", "link"]
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """What the markup says of a stretch of a block's text.
 
     Attributes:

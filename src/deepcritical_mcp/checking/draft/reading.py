@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple, cast
 
@@ -239,7 +238,7 @@ class RunningText:
         parts, passages, marks, at = list[str](), list[DraftPassage](), list[Mark](), 0
         for number, block in blocks:
             passages.append(DraftPassage(at, at + len(block.text), block, number))
-            marks += (replace(one, start=one.start + at, end=one.end + at) for one in block.marks)
+            marks += (one._replace(start=one.start + at, end=one.end + at) for one in block.marks)
             parts.append(block.text)
             at += len(block.text) + 2
         self.text, self.passages, self.marks = "\n\n".join(parts), passages, marks

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -58,8 +57,7 @@ class Person(NamedTuple):
     at: int
 
 
-@dataclass(frozen=True)
-class PeopleAgreement:
+class PeopleAgreement(NamedTuple):
     """How names agree with a record's authors.
 
     Attributes:
@@ -116,7 +114,7 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     true = ", ".join(one.short for one in shown)
     by_others = not initials and (first.at < 0 or 0 not in known or 2 * len(wrong + slips) > len(people))
     verdict = "differs" if wrong or first in namesakes or len(namesakes) > 1 else "minor"
-    return replace(found, verdict=verdict, written=written, true=true, by_others=by_others)
+    return found._replace(verdict=verdict, written=written, true=true, by_others=by_others)
 
 
 def has_author(text: str, authors: Sequence[AuthorName]) -> bool:
