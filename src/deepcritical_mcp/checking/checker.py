@@ -431,6 +431,5 @@ def _with_status(one: CheckedReference, held: Mapping[str, Publication]) -> Chec
     if one.record is None or publication is None:
         return one
     now = {name: getattr(publication, name) for name in ("status", "status_notices", "status_checked")}
-    known = [each for each in one.problems if each.field != "status"]
-    problems = with_status(known, publication, one.written)
+    problems = with_status([each for each in one.problems if each.field != "status"], publication, one.written)
     return one.model_copy(update={"record": one.record.model_copy(update=now), "problems": problems})

@@ -238,8 +238,7 @@ def beginning_of(report: CitationReport, count: int) -> CitationReport:
     step = report.next_step.replace(f"offset={report.next_offset}", f"offset={offset}")
     call = "" if f"offset={offset}" in step else f": {report.call} offset={offset}"
     step = f"Not shown here: {counted(len(left), 'finding')}{call}. {step}".strip()
-    update = {"next_offset": offset, "next_step": step}
-    return with_findings(report, findings[:count]).model_copy(update=update)
+    return with_findings(report, findings[:count]).model_copy(update={"next_offset": offset, "next_step": step})
 
 
 def fitting(report: CitationReport, limit: int, length: Callable[[CitationReport], int]) -> CitationReport:
@@ -281,8 +280,7 @@ def brief(report: CitationReport) -> CitationReport:
 
 def _brief(one: CheckedReference, errors: Sequence[str]) -> CheckedReference:
     if is_sound(one) and one.record:
-        record = CheckedRecord(id=one.record.id)
-        return CheckedReference(index=one.index, verdict=one.verdict, record=record)
+        return CheckedReference(index=one.index, verdict=one.verdict, record=CheckedRecord(id=one.record.id))
     if one.verdict in ("unchecked", "outage"):
         reason = "" if errors and one.verdict == "outage" else one.reason
         return one.model_copy(update={"written": clipped(one.written, MAX_WRITTEN), "reason": reason})

@@ -331,8 +331,7 @@ class EntryWriter:
                     return _Written((), inside.asked)
                 return _Written(finished(inside.text, node.options), True, True)
             case "choose":
-                branches = (one for one in node.children if one.tag == "else" or self._holds(one))
-                chosen = next(branches, None)
+                chosen = next((one for one in node.children if one.tag == "else" or self._holds(one)), None)
                 return self._children(chosen.children, delimiter) if chosen else _NOTHING
             case _:
                 return _NOTHING
@@ -460,8 +459,7 @@ class EntryWriter:
         mark = form.first("et-al") or origin.first("et-al")
         et_al = rich(self.style.term(mark.get("term", "et-al") if mark else "et-al"))
         et_al = finished(et_al, mark.options, bare=True) if mark else et_al
-        cut = variable == "author" and self.item.names_cut
-        text = written_names(names, options, et_al, cut=cut)
+        text = written_names(names, options, et_al, cut=variable == "author" and self.item.names_cut)
         text = finished(text, node.options) if node else text
         if self.item.is_edited and variable == "author":
             label, variable = label or _EDITORS_LABEL, "editor"
@@ -470,8 +468,7 @@ class EntryWriter:
         plural = label.get("plural") == "always" or (label.get("plural") != "never" and len(names) > 1)
         word = finished(rich(self.style.term(variable, label.get("form", "long"), plural=plural)), label.options)
         tags = [child.tag for child in form.children if child.tag in ("label", "name")]
-        is_first = tags == ["label", "name"]
-        return joined_text([word, text] if is_first else [text, word])
+        return joined_text([word, text] if tags == ["label", "name"] else [text, word])
 
     def _substitute(self, node: Node) -> _Written:
         substitute = node.first("substitute")

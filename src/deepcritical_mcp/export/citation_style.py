@@ -164,8 +164,7 @@ def style_tree(source: bytes) -> Node:
 
 def _node(element: Element) -> Node:
     texts = [element.text or "", *(child.tail or "" for child in element)]
-    children = tuple(map(_node, element))
-    return Node(element.tag.rpartition("}")[2], dict(element.attrib), children, "".join(texts))
+    return Node(element.tag.rpartition("}")[2], dict(element.attrib), tuple(map(_node, element)), "".join(texts))
 
 
 @cache

@@ -287,8 +287,7 @@ def references(publications: Iterable[Publication], start: int = 0) -> Iterator[
 
 
 def _without_stop(title: str) -> str:
-    has_stop = title.endswith(".") and not title.endswith(("..", ". ."))
-    return (title[:-1].rstrip() or title) if has_stop else title
+    return (title[:-1].rstrip() or title) if title.endswith(".") and not title.endswith(("..", ". .")) else title
 
 
 def parts_of_date(date: str) -> tuple[int, ...]:

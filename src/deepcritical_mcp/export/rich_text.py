@@ -54,8 +54,7 @@ def read_title(text: str) -> Rich:
         return rich(text)
     runs, place = list[Run](), 0
     for span in _SPAN.finditer(text):
-        mark = _SPAN_MARKS.get(span[1], KEEP)
-        runs += [*rich(text[place : span.start()]), *marked(rich(span[2]), mark)]
+        runs += [*rich(text[place : span.start()]), *marked(rich(span[2]), _SPAN_MARKS.get(span[1], KEEP))]
         place = span.end()
     return (*runs, *rich(text[place:]))
 

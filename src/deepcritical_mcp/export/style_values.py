@@ -71,8 +71,7 @@ def _date_text(
     place, form = _PARTS.index(name), options.get("form", "long")
     if place >= len(numbers):
         season = date.season if name == "month" else ""
-        known = season.lower() in SEASONS
-        return style.term(f"season-{SEASONS[season.lower()]:02}") if known else season
+        return style.term(f"season-{SEASONS[season.lower()]:02}") if season.lower() in SEASONS else season
     number = numbers[place]
     if name == "month" and form in ("long", "short"):
         return style.term(f"month-{number:02}", form)

@@ -38,8 +38,7 @@ def _without_formula(cell: str) -> str:
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in GitHub's Markdown. The cells are Markdown already: see `cell` and `code_cell`."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in [head, ["---"] * len(head), *rows])
 
 
 def cell(text: str) -> str:

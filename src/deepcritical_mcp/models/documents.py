@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from operator import eq, not_
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_serializer, model_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -132,11 +132,7 @@ class CheckedClaim(Value):
 
 Finding = CheckedReference | CheckedQuotation | CheckedClaim
 FindingKind = Literal["reference", "quotation", "claim"]
-_KINDS: Mapping[type[Finding], FindingKind] = {
-    CheckedReference: "reference",
-    CheckedQuotation: "quotation",
-    CheckedClaim: "claim",
-}
+_KINDS: Mapping[type[Finding], FindingKind] = dict(zip(get_args(Finding), get_args(FindingKind), strict=True))
 """The fields of `CitationReport` are named after these, in the plural."""
 
 
@@ -186,8 +182,7 @@ class CitationReport(Value):
 def findings_of(report: CitationReport) -> tuple[Finding, ...]:
     """All findings of a report in its order, the one in which `offset` counts."""
     queues: dict[FindingKind, Iterator[Finding]] = {name: iter(getattr(report, f"{name}s")) for name in _KINDS.values()}
-    ordered = [next(queues[kind]) for kind in report.order]
-    return (*ordered, *chain.from_iterable(queues.values()))
+    return (*(next(queues[kind]) for kind in report.order), *chain.from_iterable(queues.values()))
 
 
 def with_findings(report: CitationReport, findings: Sequence[Finding]) -> CitationReport:

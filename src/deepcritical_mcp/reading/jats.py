@@ -371,8 +371,7 @@ def _type(abstract: Element) -> str:
 
 def _abstract_title(abstract: Element) -> str:
     kind = _type(abstract)
-    named = named_as("abstract", kind) if kind else "Abstract"
-    title = line_of(abstract.find("title")) or named
+    title = line_of(abstract.find("title")) or (named_as("abstract", kind) if kind else "Abstract")
     languages = language_names(attribute(abstract, "lang").partition("-")[0])
     return f"{title} ({languages[0]})" if abstract.tag == "trans-abstract" and languages else title
 

@@ -241,8 +241,7 @@ def is_surely_entry(text: str) -> bool:
         return True
     if len(text) > _LONGEST or is_prose(text) or sum(one.key.startswith("pmid:") for one in ids) > 1:
         return False
-    words = _words(text)
-    is_told = has_verbs(text, 2) or not {"we", "our"}.isdisjoint(words)
+    is_told = has_verbs(text, 2) or not {"we", "our"}.isdisjoint(_words(text))
     return (not is_told or bool(_PLACE.search(text))) and starts_like_entry(text) and is_whole_entry(text)
 
 

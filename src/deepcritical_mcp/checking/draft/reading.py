@@ -81,7 +81,7 @@ def read_draft(text: str) -> Draft:
     with suppress(ValueError, RecursionError):  # the strings of a JSON array, one a paragraph
         text = "\n\n".join(map(str, json.loads(text))) if text.lstrip().startswith('["') else text
     text = text.replace("\r\n", "\n").translate(_BREAKS)
-    managed = manager_entries(text)
+    managed = ManagerEntries(text)
     rest = with_whole_words(without_page_breaks(managed.rest))
     if _LATEX.search(rest):
         from deepcritical_mcp.search.references.latex_text import latex_as_markdown
@@ -250,8 +250,7 @@ class RunningText:
     def sentences(self, citations: Citations) -> list[Span]:
         """The sentences, without quoted blocks. A mark belongs to the sentence that it follows, also behind the full
         stop: "in mice.1 Then"."""
-        marks = ((one.start, one.end) for one in citations.all if one.is_mark)
-        bare = blanked(self.text, marks)
+        bare = blanked(self.text, ((one.start, one.end) for one in citations.all if one.is_mark))
         return [
             Span(one.start + part.start, one.start + part.end)
             for one in self.passages
@@ -287,13 +286,66 @@ _ENTRY = re.compile(
 _MACRO = re.compile(r"(=\s{0,20})([A-Za-z][\w:.+-]{0,60})(?=\s{0,20}[,})])")
 
 
-class ManagerEntries(NamedTuple):
-    """The entries in a text, of BibTeX with the values of its macros, those that cannot be read, and the rest of the
-    text, where each entry has left its `entry_place`."""
+class ManagerEntries:
+    """What a text has of reference managers, in its order: its entries, of BibTeX with the values of its macros, those
+    that cannot be read, and the rest of the text, where each entry has left its `entry_place`."""
 
-    entries: list[ListEntry]
-    unread: list[ListEntry]
-    rest: str
+    def __init__(self, text: str) -> None:
+        self.entries, self.unread, self._macros, self.rest = list[ListEntry](), list[ListEntry](), dict[str, str](), ""
+        self._read_csl(text)
+        if self.entries:
+            return
+        self.unread.clear()
+        kept, at = list[str](), 0
+        starts = [one.end() for one in _ENTRY.finditer(text)]
+        for start, end in pairwise((*starts, len(text))):
+            count, piece = len(self.entries), text[start:end]
+            if raw := self._bibtex(piece) if piece.startswith("@") else self._record(piece):
+                places = (f"[^{entry_place(one)}]:\n\n" for one in range(count, len(self.entries)))
+                kept += text[at:start], "\n\n", *places
+                at = start + len(raw)
+        self.rest = "".join((*kept, text[at:]))
+
+    def _bibtex(self, piece: str) -> str:
+        """Add the entry with which a piece of a text begins; what it takes of this. If it is not closed, it ends where
+        the next one, or another paragraph, starts."""
+        block = bibtex_block(piece)
+        if block.macro:
+            self._macros |= [block.macro]
+        elif block.entry and block.entry.key:
+            self.entries.append(ListEntry(_expanded(block.entry.text, self._macros), label=block.entry.key))
+        elif block.reason:
+            raw = piece.partition("\n\n")[0].rstrip()
+            self.unread.append(ListEntry(raw, reason=f"BibTeX that cannot be read: {block.reason}"))
+            return raw
+        return block.raw
+
+    def _record(self, piece: str) -> str:
+        """Add the record with which a piece of a text begins; what it takes of this. If its last line is missing, it
+        ends with the paragraph of its last tag."""
+        tags = [*TAG.finditer(piece)]
+        last = next((one for one in tags if one[1].strip() == "ER"), tags[-1])
+        end = piece.find("\n" if last[1].strip() == "ER" else "\n\n", last.end())
+        raw = piece[: end if end >= 0 else None].rstrip()
+        entry = read_entry(raw)
+        self.entries.append(ListEntry(raw, label=entry.key if entry else ""))
+        return raw
+
+    def _read_csl(self, text: str) -> None:
+        """Add the items of an array, of an object with "items", or one alone, up to where the JSON breaks off."""
+        start = len(text) - len(text.lstrip(" [\n\t"))
+        at = text.find("{", max(start, text.find('"items"'))) if text.startswith("{", start) else -1
+        while at >= 0:
+            try:
+                item, end = cast(tuple[object, int], json.JSONDecoder().raw_decode(text, at))
+            except (ValueError, RecursionError):
+                self.unread.append(ListEntry(text[at:], reason="JSON that cannot be read"))
+                break
+            if entry := csl_entry(text[at:end], item):
+                self.entries.append(ListEntry(entry.text, label=entry.key))
+            else:
+                self.unread.append(ListEntry(text[at:end], reason="an item of CSL-JSON without title and DOI"))
+            at = text.find("{", end)
 
 
 def entry_place(number: int) -> str:
@@ -301,65 +353,6 @@ def entry_place(number: int) -> str:
     return f"@{chr(0xF0000 + number)}"
 
 
-def manager_entries(text: str) -> ManagerEntries:
-    """What a text has of reference managers, in its order."""
-    if (found := _csl(text)).entries:
-        return found
-    found, macros, kept, at = ManagerEntries([], [], ""), dict[str, str](), list[str](), 0
-    starts = [one.end() for one in _ENTRY.finditer(text)]
-    for start, end in pairwise((*starts, len(text))):
-        count, piece = len(found.entries), text[start:end]
-        if raw := _bibtex(piece, found, macros) if piece.startswith("@") else _record(piece, found):
-            kept += text[at:start], "\n\n", *(f"[^{entry_place(one)}]:\n\n" for one in range(count, len(found.entries)))
-            at = start + len(raw)
-    return found._replace(rest="".join((*kept, text[at:])))
-
-
-def _bibtex(piece: str, found: ManagerEntries, macros: dict[str, str]) -> str:
-    """Add the entry with which a piece of a text begins; what it takes of this. If it is not closed, it ends where the
-    next one, or another paragraph, starts."""
-    block = bibtex_block(piece)
-    if block.macro:
-        macros |= [block.macro]
-    elif block.entry and block.entry.key:
-        found.entries.append(ListEntry(_expanded(block.entry.text, macros), label=block.entry.key))
-    elif block.reason:
-        raw = piece.partition("\n\n")[0].rstrip()
-        found.unread.append(ListEntry(raw, reason=f"BibTeX that cannot be read: {block.reason}"))
-        return raw
-    return block.raw
-
-
 def _expanded(entry: str, macros: dict[str, str]) -> str:
     """An entry with the values of macros, which other text does not have."""
     return _MACRO.sub(lambda one: f"{one[1]}{{{macros[key]}}}" if (key := one[2].lower()) in macros else one[0], entry)
-
-
-def _record(piece: str, found: ManagerEntries) -> str:
-    """Add the record with which a piece of a text begins; what it takes of this. If its last line is missing, it ends
-    with the paragraph of its last tag."""
-    tags = [*TAG.finditer(piece)]
-    last = next((one for one in tags if one[1].strip() == "ER"), tags[-1])
-    end = piece.find("\n" if last[1].strip() == "ER" else "\n\n", last.end())
-    raw = piece[: end if end >= 0 else None].rstrip()
-    entry = read_entry(raw)
-    found.entries.append(ListEntry(raw, label=entry.key if entry else ""))
-    return raw
-
-
-def _csl(text: str) -> ManagerEntries:
-    """The items of an array, of an object with "items", or one alone, up to where the JSON breaks off."""
-    found, start = ManagerEntries([], [], ""), len(text) - len(text.lstrip(" [\n\t"))
-    at = text.find("{", max(start, text.find('"items"'))) if text.startswith("{", start) else -1
-    while at >= 0:
-        try:
-            item, end = cast(tuple[object, int], json.JSONDecoder().raw_decode(text, at))
-        except (ValueError, RecursionError):
-            found.unread.append(ListEntry(text[at:], reason="JSON that cannot be read"))
-            break
-        if entry := csl_entry(text[at:end], item):
-            found.entries.append(ListEntry(entry.text, label=entry.key))
-        else:
-            found.unread.append(ListEntry(text[at:end], reason="an item of CSL-JSON without title and DOI"))
-        at = text.find("{", end)
-    return found

@@ -85,8 +85,7 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     people = _people(listed, authors)
     if not people:
         return PeopleAgreement("absent")
-    stop = max(people[-1].span[1], others.end() if others else 0)
-    span = start + people[0].span[0], start + stop
+    span = start + people[0].span[0], start + max(people[-1].span[1], others.end() if others else 0)
     is_cut = others is not None or "…" in listed or "..." in listed or len(_PIECE.findall(listed)) > _MOST_NAMES
     is_short = not is_cut and len(people) < sum(map(_is_person, authors))
     found = PeopleAgreement("agrees", named=len(people) * is_short, span=span)
