@@ -49,7 +49,6 @@ from deepcritical_mcp.text import batches, counted
 
 SENTENCES_AT_ONCE = 16
 """Citing sentences whose claims are checked together, before the time is looked at."""
-NO_SOURCE = "the draft names no source for it"
 _WHY_UNREAD = {"not_found": "not found", "outage": "a service failed", "unchecked": "of a kind that is not looked up"}
 """Why there is no record, by the verdict of a reference; of others, no record is sure."""
 CitedSources = tuple[Mapping[int, Publication], Mapping[int, ReferenceVerdict], Sequence[Publication]]
@@ -138,7 +137,7 @@ async def _checked_quotation(number: int, quotation: DraftQuotation, sources: Ci
     others = {one.id: one for one in (*cited.values(), *more) if one.id not in named}
     asked, rest = (named, others) if references else (others, {})
     found = await run_sync(check_quotation, quotation.text, [*asked.values()], [*rest.values()], abandon_on_cancel=True)
-    verdict, remark = found.verdict, "" if references else NO_SOURCE
+    verdict, remark = found.verdict, "" if references else "the draft names no source for it"
     unread = [(one, verdicts.get(one, "")) for one in references if one not in cited]
     if unread and verdict in ("misattributed", "not_found"):
         reasons = (f"reference {index} ({_WHY_UNREAD.get(why, 'no record is sure')})" for index, why in unread)

@@ -43,10 +43,7 @@ from deepcritical_mcp.sources.full_text import Wanted
 from deepcritical_mcp.text import clipped
 
 ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
-NAMES_LEFT_OUT = "{} of {} authors are named, without “et al.”."
 SEVERAL = "Several works seem to stand in this entry. It was not checked: give each an entry of its own."
-UNREAD = "Its {} could not be read, so not compared."
-LEFT_OVER = "Not compared, because the record does not have it: {}."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
 _MAX_CANDIDATES = 3
 
@@ -194,11 +191,12 @@ def _remarks(candidate: CandidateRecord) -> Iterator[str]:
     """What is to be known besides about a reference and its record."""
     agreement, record = candidate.agreement, candidate.record
     if agreement.names_left_out:
-        yield NAMES_LEFT_OUT.format(agreement.names_left_out, len(record.authors))
+        yield f"{agreement.names_left_out} of {len(record.authors)} authors are named, without “et al.”."
     if agreement.unread:
-        yield UNREAD.format(" and ".join(agreement.unread))
+        yield f"Its {' and '.join(agreement.unread)} could not be read, so not compared."
     if agreement.left_over:
-        yield LEFT_OVER.format(", ".join(f"“{one}”" for one in agreement.left_over[:3]))
+        left_over = ", ".join(f"“{one}”" for one in agreement.left_over[:3])
+        yield f"Not compared, because the record does not have it: {left_over}."
     if agreement.is_preprint:
         yield f"The preprint is written; the record is the article: {clipped(vancouver(record), SHOWN)}"
 

@@ -46,8 +46,6 @@ from deepcritical_mcp.export.style_values import (
 from deepcritical_mcp.models import NoticeKind, Publication, status_label, vancouver
 from deepcritical_mcp.text import data_lines, normalized
 
-_MANY = "100000000"
-
 
 def in_style_order(items: Sequence[StyleItem], style: CitationStyle) -> list[StyleItem]:
     """The publications as the style sorts them, those without a value last; as they are if it does not."""
@@ -65,7 +63,7 @@ def year_suffixes(ordered: Sequence[StyleItem], style: CitationStyle) -> dict[st
     if not style.has_year_suffixes:
         return {}
     citation = style.layouts["citation"]
-    options = {"et-al-min": _MANY, "form": "long"} if citation.get("disambiguate-add-names") == "true" else {}
+    options = {"et-al-min": "1000000", "form": "long"} if citation.get("disambiguate-add-names") == "true" else {}
     alike = defaultdict[str, list[str]](list)
     for item in ordered:
         _, cited = EntryWriter(style, item, scope="citation", name_options=options).entry()
@@ -113,7 +111,6 @@ _MARKED: Mapping[str, tuple[NoticeKind, ...]] = {
     "concern": ("concern",),
 }
 """The statuses that every style shows, and the notices that each is shown with."""
-_WHOLE_DATE = Node("date", {"form": "text"})
 _STYLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,100}")
 _LIST_NUMBER = re.compile(r"[0-9]+\.")
 _HEAD, _TAIL = Path(__file__).with_name("bibliography.html").read_text("utf-8").split("@ENTRIES@\n")
@@ -187,7 +184,7 @@ def _with_status(body: Rich, reference: Reference, style: CitationStyle) -> Rich
     retraction or a concern unless the style shows it, and where the notice was published."""
     status, day = reference.publication.status, parts_of_date(reference.publication.revised_date)
     if reference.form == "chapter" and day:
-        written = written_date_of(StyleDate(day), _WHOLE_DATE, style)
+        written = written_date_of(StyleDate(day), Node("date", {"form": "text"}), style)
         body = appended(body, rich(f" [Updated {plain(written)}]"))
     if status not in _MARKED:
         return body

@@ -15,8 +15,6 @@ from deepcritical_mcp.reading.xml_tree import XmlError, read_xml
 MAX_STYLE_BYTES = 1_000_000
 """The largest style of the CSL project has a quarter of this."""
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-_LOCALES = ("en-US", "en-GB")
-_OF_ACCESS = ("retrieved", "accessed", "cited")
 _STYLES = resources.files("deepcritical_mcp.export") / "styles"
 
 
@@ -84,7 +82,7 @@ class CitationStyle:
         language = root.get("default-locale", "en-US")
         order = ("", language.split("-")[0], language)
         own = [node for node in root.children if node.tag == "locale" and node.get(_LANGUAGE) in order]
-        locales = [_shipped_locale(name) for name in _LOCALES if name in ("en-US", language)]
+        locales = [_shipped_locale(name) for name in ("en-US", "en-GB") if name in ("en-US", language)]
         locales += sorted(own, key=lambda node: order.index(node.get(_LANGUAGE)))
         terms = (node for one in locales for node in (one.first("terms") or _NOTHING).children)
         self._terms = {(node.get("name"), node.get("form", "long")): _words(node) for node in terms}
@@ -120,7 +118,7 @@ class CitationStyle:
             term
             for one in self.root.walk()
             for term, after in pairwise(one.children)
-            if term.get("term") in _OF_ACCESS
+            if term.get("term") in ("retrieved", "accessed", "cited")
             and any(one.tag == "date" and one.get("variable") == "accessed" for one in after.walk())
         )
 

@@ -29,7 +29,6 @@ SEARCHED: Mapping[str, SearchedSource] = {
     "web": SearchedSource("Web search", "website"),
 }
 """Each source that can be searched, by its wire name."""
-CITATION_SEARCHING = SearchedSource("Citation searching", "citation searching")
 LOOK_UPS = SearchedSource("Look-ups of known records", "look-up")
 UNLOGGED = SearchedSource("Added without a logged search", "other")
 
@@ -37,7 +36,7 @@ UNLOGGED = SearchedSource("Added without a logged search", "other")
 def searched_source(search: LoggedSearch) -> SearchedSource:
     """What a logged search searched."""
     if search.kind != "search":
-        return CITATION_SEARCHING if search.kind == "citations" else LOOK_UPS
+        return SearchedSource("Citation searching", "citation searching") if search.kind == "citations" else LOOK_UPS
     return SEARCHED.get(search.source, SearchedSource(search.title, "other"))
 
 
@@ -119,7 +118,6 @@ def has_since(one: LoggedSearch) -> bool:
 
 
 NO_REASON = "no reason given"
-_FULL_TEXT_TOOL = "get_full_text"
 
 
 class IdentifiedRecords(NamedTuple):
@@ -164,7 +162,7 @@ class FlowNumbers:
         searches, look_ups = distinct_searches(log), [one for one in log if one.kind == "lookup" and not one.is_check]
         found = {now.get(id, id) for search in searches for id in search.ids}
         looked_up = {now.get(id, id) for one in look_ups for id in one.ids} - found
-        asked = {now.get(id, id) for one in log if one.tool == _FULL_TEXT_TOOL for id in one.ids}
+        asked = {now.get(id, id) for one in log if one.tool == "get_full_text" for id in one.ids}
         excluded = [one for one in records if one.screening == "excluded"]
         decisions = Counter(one.screening for one in records)
         unlogged = len(known.keys() - found - looked_up)

@@ -73,7 +73,6 @@ def _named(phrases: Iterable[re.Match[str]]) -> Iterator[str]:
         yield from (name for name, pattern in {**_SAID, **_ADJECTIVES}.items() if re.search(pattern, phrase[0]))
 
 
-_STRAINS = ("Mice", "Rats")
 _COUNTRIES = frozenset(data_lines(__file__, "countries.txt"))
 _SHORT_FORMS = dict.fromkeys(("USA", "US", "U.S."), "United States") | {"UK": "United Kingdom"}
 _NAMES = "|".join(map(re.escape, sorted((*_COUNTRIES, *_SHORT_FORMS), key=len, reverse=True)))
@@ -90,7 +89,7 @@ _NEAR = 120
 
 def population(record: Publication) -> tuple[str, ...]:
     """MeSH's words for people and animals."""
-    strains = {strain for strain in _STRAINS for one in record.mesh_terms if one.startswith(f"{strain}, ")}
+    strains = {strain for strain in ("Mice", "Rats") for one in record.mesh_terms if one.startswith(f"{strain}, ")}
     headings = {*record.mesh_terms, *strains}
     return tuple(one for one in (*_PEOPLE_HEADINGS, *_ANIMALS) if one in headings)
 

@@ -15,7 +15,6 @@ from deepcritical_mcp.models import status_label
 
 _PARTS = ("year", "month", "day")
 _FONTS = ("font-style", "font-weight", "font-variant", "text-decoration", "vertical-align")
-_MARKS = ("italic", "bold", "small-caps", "underline", "sup", "sub")
 _DatePart = tuple[str, Mapping[str, str]]
 """A part's name and its options."""
 
@@ -91,7 +90,7 @@ def finished(text: Rich, options: Mapping[str, str], *, bare: bool = False) -> R
         text = without_stops(text)
     text = recased(text, options.get("text-case", ""))
     for mark in map(options.get, _FONTS):
-        text = marked(text, mark) if mark in _MARKS else text
+        text = marked(text, mark) if mark in ("italic", "bold", "small-caps", "underline", "sup", "sub") else text
     return text if bare else joined_text([rich(options.get("prefix", "")), text, rich(options.get("suffix", ""))])
 
 
@@ -104,7 +103,6 @@ _DEFAULTS = {
     **dict.fromkeys(("initialize", "initialize-with-hyphen"), "true"),
 }
 _OWN_NAMES = {"delimiter": "name-delimiter", "form": "name-form"}
-_SHORTENED = ("Jr", "Sr")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
@@ -167,7 +165,7 @@ def _written_name(name: StyleName, place: int, options: NameOptions) -> Rich:
     # "Jr." without a full stop where the style's initials have none.
     has_stop = "." in options["initialize-with"] or "initialize-with" not in options
     bare = name.suffix.removesuffix(".")
-    suffix = f"{bare}." if has_stop and bare in _SHORTENED else bare
+    suffix = f"{bare}." if has_stop and bare in ("Jr", "Sr") else bare
     if _CJK.search(name.family):
         return rich(f"{name.family}{name.given}")
     if not _is_inverted(options, place):

@@ -187,9 +187,8 @@ def findings_of(report: CitationReport) -> tuple[Finding, ...]:
 
 def with_findings(report: CitationReport, findings: Sequence[Finding]) -> CitationReport:
     """The same report with these findings only, in this order; `counts` and all else stay."""
-    order = tuple(_KINDS[type(one)] for one in findings)
     found = {f"{name}s": tuple(one for one in findings if _KINDS[type(one)] == name) for name in _KINDS.values()}
-    return report.model_copy(update={**found, "order": order})
+    return report.model_copy(update={**found, "order": tuple(_KINDS[type(one)] for one in findings)})
 
 
 DocumentStatus = Literal["full_text", "abstract_only", "not_allowed", "not_found", "no_text"]

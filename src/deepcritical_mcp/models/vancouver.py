@@ -31,7 +31,6 @@ def language_tag(codes: str) -> str:
     return _LANGUAGES.get(first, ("", first if len(first) == 2 and first.isascii() else ""))[1]
 
 
-_SENTENCE_ENDS = (".", "?", "!", "…", ".]", "?]", "!]")
 _LISTED_AUTHORS = 6
 
 
@@ -135,7 +134,7 @@ def _title(publication: Publication, medium: str = "") -> str:
 
 
 def _sentence(text: str) -> str:
-    return text if not text or text.endswith(_SENTENCE_ENDS) else f"{text}."
+    return text if not text or text.endswith((".", "?", "!", "…", ".]", "?]", "!]")) else f"{text}."
 
 
 def _imprint(publication: Publication, date: str) -> str:

@@ -14,9 +14,7 @@ MAX_COLUMNS = 200
 """As far as merged cells and names of columns reach."""
 MAX_REPEATED = 500_000
 """Characters that merged cells may add to a table."""
-NO_CELLS = "[This table is an image: its cells are not in the text.]"
 _IMAGES = ("graphic", "inline-graphic", "media")
-_HEADER_JOIN = " / "
 
 
 class _Cell(NamedTuple):
@@ -30,7 +28,7 @@ def markdown_tables(wrap: Element) -> list[str]:
     """Each table inside `wrap` that has text, as Markdown; of a table that is an image, a remark that says so."""
     found = [text for table in _tables(wrap) for text in markdown_blocks(table)]
     is_image = wrap.tag == "table-wrap" and any(one.tag in _IMAGES for one in wrap.iter())
-    return found or [NO_CELLS] * is_image
+    return found or ["[This table is an image: its cells are not in the text.]"] * is_image
 
 
 def markdown_blocks(table: Element, *, is_html: bool = False) -> list[str]:
@@ -66,7 +64,7 @@ def _is_header(row: Element) -> bool:
 
 def _markdown(head: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], width: int) -> str:
     columns = ((row[at] if at < len(row) else "" for row in head) for at in range(width))
-    names = [_HEADER_JOIN.join(dict.fromkeys(filter(None, column))) for column in columns]
+    names = [" / ".join(dict.fromkeys(filter(None, column))) for column in columns]
     return markdown_table(names, [row for row in rows if any(row)])
 
 

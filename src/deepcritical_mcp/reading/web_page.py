@@ -138,7 +138,6 @@ def parsed_html(text: str) -> Any:
         return None
 
 
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SKIPPED = frozenset("script style noscript template nav form button select svg math-renderer iframe head".split())
 _BLOCKS = frozenset(data_table(__file__, "page_fields.txt")["blocks"].split())
 """Elements that end a paragraph."""
@@ -216,7 +215,7 @@ class _Blocks:
             return
         if tag in _BLOCKS:
             self._end_paragraph()
-        if tag in _HEADINGS:
+        if tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
             self._open(int(tag[1]), _text_of(element))
         elif tag == "table" and _has_cells(element):
             if texts := markdown_blocks(element, is_html=True):

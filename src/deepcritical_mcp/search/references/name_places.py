@@ -256,7 +256,6 @@ _SENTENCE = re.compile(r"(?:(?<=[^\W\d_A-Z][^\W\d_A-Z])\.|(?<=[)”\"»’*_\]])
 
 
 _SHORT_WORD = re.compile(r"(?:\A|[\s.,])[A-Z][^\W\d_]{0,9}\.\Z")
-_ENDS = " .,;:*_()[]”“\"'’‘?!\n\t"
 _MOST_SMALL = 4
 """Words in small letters of a name."""
 _HIDDEN = "ʘ"
@@ -390,7 +389,7 @@ def sentences_back(text: str) -> Iterator[Span]:
     """The sentences of a text from its end, without the marks around them; abbreviated words are no sentences."""
     high, cuts = len(text), [one.span() for one in _SENTENCE.finditer(text)]
     for start, end in ((0, 0), *cuts)[::-1]:
-        name = text[end:high].strip(_ENDS)
+        name = text[end:high].strip(" .,;:*_()[]”“\"'’‘?!\n\t")
         is_abbreviated = text[start:end].startswith(".") and _SHORT_WORD.search(text, max(0, start - 12), start + 1)
         if not any(map(str.isalpha, name)) or (is_abbreviated and (" " not in name or "." in name)):
             continue

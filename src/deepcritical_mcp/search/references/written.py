@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast, get_args
 
 from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.evidence.titles import content_words, tokens
@@ -148,7 +148,6 @@ TAG = re.compile(r"^[ \t]{0,4}([A-Z][A-Z0-9] {1,3}|[A-Z]{3} |[A-Z]{4})- ?", re.M
 a record without its last line, and does not tell where a value stands."""
 _FIELD_NAMES = {name: row.split("|") for name, row in data_table(__file__, "entry_fields.txt").items()}
 """The fields that say a statement in BibTeX, RIS and CSL-JSON; the first one that is filled counts."""
-_FORMS: tuple[EntryForm, ...] = ("bibtex", "ris", "csl")
 
 
 @dataclass(frozen=True)
@@ -163,7 +162,7 @@ class LabelledEntry:
 
     def values(self, statement: str) -> list[object]:
         """What the first name that says a statement, and is filled, has: several values only for the authors of RIS."""
-        names = _FIELD_NAMES[statement][_FORMS.index(self.form)].split()
+        names = _FIELD_NAMES[statement][get_args(EntryForm).index(self.form)].split()
         filled = [(name, value) for name, value in self.fields if value and str(value).strip()]
         first = next((name for name in names if any(name == one for one, _ in filled)), "")
         return [value for name, value in filled if name == first]
