@@ -136,7 +136,7 @@ def _cited_numbers(body: str, marks: Sequence[Mark]) -> dict[str, list[_Cited]]:
 def cites_by_place(body: str, marks: Sequence[Mark], count: int) -> bool:
     """Whether a list of `count` entries without labels is cited by numbers."""
     forms = _cited_numbers(body, marks)
-    cited = [int(number) for number in (*_all(forms["raised"]), *_all(forms["brackets"]))]
+    cited = [int(number) for form in ("raised", "brackets") for one in forms[form] for number in one[2]]
     return bool(cited) and max(cited) <= count
 
 

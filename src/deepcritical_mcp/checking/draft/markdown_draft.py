@@ -165,7 +165,13 @@ def without_page_breaks(text: str) -> str:
     lines = text.split("\n")
     if _are_numbered([line for line in lines if line.strip()], 1) or _are_numbered(lines, 5):
         lines = [_LINE_NUMBER.sub("", line) for line in lines]
-    noise = _of_pages(lines)
+    filled, alike = [at for at, line in enumerate(lines) if line.strip()], dict[str, list[int]]()
+    for number, at in enumerate(filled):
+        if len(lines[at]) <= _LONGEST_HEAD:
+            alike.setdefault(_NUMBER.sub("#", " ".join(lines[at].split()).casefold()), []).append(number)
+    recurring = {form: places for form, places in alike.items() if len(places) > 1}
+    numbers = _page_numbers(lines, filled, recurring)
+    noise = {filled[number] for number in _with_heads(lines, filled, recurring, numbers)}
     return _PAGE_END.sub(_joined, "\n".join("\f" if at in noise else line for at, line in enumerate(lines)))
 
 
@@ -182,17 +188,6 @@ def _joined(page_end: re.Match[str]) -> str:
     """A line end instead of that of a page, or an empty line, if a paragraph ends there."""
     before, after = page_end.string[page_end.start() - 1 : page_end.start()], page_end[1]
     return "\n\n" if before in (".", "!", "?") and not after.islower() and "\n\n" in page_end[0] else "\n"
-
-
-def _of_pages(lines: list[str]) -> set[int]:
-    """Which lines are page numbers, have one, or are running heads."""
-    filled, alike = [at for at, line in enumerate(lines) if line.strip()], dict[str, list[int]]()
-    for number, at in enumerate(filled):
-        if len(lines[at]) <= _LONGEST_HEAD:
-            alike.setdefault(_NUMBER.sub("#", " ".join(lines[at].split()).casefold()), []).append(number)
-    recurring = {form: places for form, places in alike.items() if len(places) > 1}
-    numbers = _page_numbers(lines, filled, recurring)
-    return {filled[number] for number in _with_heads(lines, filled, recurring, numbers)}
 
 
 def _page_numbers(lines: list[str], filled: Sequence[int], recurring: Mapping[str, Sequence[int]]) -> set[int]:

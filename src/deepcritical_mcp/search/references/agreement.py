@@ -21,7 +21,6 @@ A field that is absent is no field that differs. Every regular expression here i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from deepcritical_mcp.evidence.titles import identifies, is_generic, is_translation, tokens
@@ -204,17 +203,20 @@ class Agreement:
             fields["journal"] = journal._replace(verdict="minor")
         self.fields, self.by_others = tuple(fields.values()), people.by_others
         self.names_left_out = people.named if people.named > 1 and is_theirs else 0
-        self.unread = tuple(self._unread())
+        start = self._found.end if self._found else len(self._text)
+        behind = numbers_of(without(NOT_OF_THE_PLACE, self._text[start:]))
+        by_role, own = self._numbers.by_role, numbers_of(" ".join(self._place.values()))
+        roles = ROLES[1::2] if not behind <= own | numbers_of(" ".join(one.text for one in by_role.values())) else ()
+        self.unread = tuple(role for role in roles if self._place[role] and role not in by_role)
         ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
-        self.further = _further_work(self._text[max(ends) :], numbers_of(" ".join(self._place.values())))
+        self.further = _further_work(self._text[max(ends) :], own)
 
     def _compare_people(self) -> FieldAgreement:
         people, authors = self._people, self._record.authors
         is_short = self._entry is not None and people.verdict == "agrees" and people.named > 0
         true = people.true or ", ".join(author.short for author in authors[: None if is_short else 3])
-        written, span = people.written or self._text[slice(*people.span)], people.span
-        verdict = "minor" if is_short else people.verdict
-        return FieldAgreement("authors", verdict, written, true, None if verdict == "absent" else span)
+        written, verdict = people.written or self._text[slice(*people.span)], "minor" if is_short else people.verdict
+        return FieldAgreement("authors", verdict, written, true, None if verdict == "absent" else people.span)
 
     def _strange(self, text: str, *, is_title: bool = False) -> list[str]:
         """Words of content that the record's names and journals, or its title as well, do not have."""
@@ -276,14 +278,6 @@ class Agreement:
         span = journal[2:] if journal else other_journal(text, low, first, record.authors) if true else None
         verdict: FieldVerdict = "absent" if not span else "agrees" if journal and journal[:2] == span else "differs"
         return FieldAgreement("journal", verdict, text[slice(*span)] if span else "", true, span)
-
-    def _unread(self) -> Iterator[str]:
-        """Of volume and pages, what may stand in numbers behind the title that were not read."""
-        start = self._found.end if self._found else len(self._text)
-        behind = numbers_of(without(NOT_OF_THE_PLACE, self._text[start:]))
-        known = numbers_of(" ".join((*self._place.values(), *(one.text for one in self._numbers.by_role.values()))))
-        roles = ROLES[1::2] if not behind <= known else ()
-        yield from (role for role in roles if self._place[role] and role not in self._numbers.by_role)
 
 
 def is_preprint_server(journal: str) -> bool:

@@ -82,7 +82,7 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     region = text[start:end]
     others = ET_AL.search(region)
     listed = region[: others.start()] if others else region
-    people = _people(listed, authors)
+    people = people_in(listed, authors)
     if not people:
         return PeopleAgreement("absent")
     span = start + people[0].span[0], start + max(people[-1].span[1], others.end() if others else 0)
@@ -122,11 +122,6 @@ def has_author(text: str, authors: Sequence[AuthorName]) -> bool:
     return any({*_family(author)} <= words for author in authors)
 
 
-def first_name_in(text: str) -> str:
-    """The family name that a list of authors begins with, or the whole name if it is written out."""
-    return next((" ".join(one.words) for one in _people(ET_AL.split(text, maxsplit=1)[0], ())), "")
-
-
 def people_before(head: str) -> str:
     """The names in what stands before a title: behind a label, up to "et al.", a year or a quotation mark."""
     others = ET_AL.search(head)
@@ -150,7 +145,7 @@ def _pieces(listed: str) -> Iterator[Span]:
         start = cut.end() if cut else start
 
 
-def _people(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
+def people_in(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
     """The names of a list: pieces between commas and the like, with initials that stand in a piece of their own."""
     owners, found = dict[str, list[int]](), list[Person]()
     for at, author in enumerate(authors):

@@ -25,7 +25,7 @@ from deepcritical_mcp.identifiers import (
     normalize_pmid,
 )
 from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
-from deepcritical_mcp.search.references.name_places import LISTED, first_name_in, people_before, sentences_back
+from deepcritical_mcp.search.references.name_places import ET_AL, LISTED, people_before, people_in, sentences_back
 from deepcritical_mcp.search.references.number_places import JOINING, YEAR, find_numbers, years_only
 from deepcritical_mcp.search.references.plain_text import stated_ids, without_latex
 from deepcritical_mcp.search.references.title_places import LEAST_WORDS, Word, title_span, words_of
@@ -77,7 +77,8 @@ def _guessed(text: str) -> Statements:
     names = (text[low + one : low + to] for one, to in sentences_back(text[low : places.first]))
     journal = next((name for name in names if name.lower() not in JOINING), "")
     said |= {"year": said.get("year", "")[:4], "journal": journal.removeprefix("In: ") if places.first > end else ""}
-    return Statements(title, first_name_in(head), people=head, **said)
+    listed = people_in(ET_AL.split(head, maxsplit=1)[0], ())
+    return Statements(title, " ".join(listed[0].words) if listed else "", people=head, **said)
 
 
 @dataclass(frozen=True)
