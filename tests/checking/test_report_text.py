@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 from markdown_it import MarkdownIt
 
-from deepcritical_mcp.checking.report_text import brief, by_gravity, report_text
+from deepcritical_mcp.checking.report_text import RANKS, brief, rank_of, report_text
 from deepcritical_mcp.models import (
     CheckedClaim,
     CheckedQuotation,
@@ -96,7 +96,7 @@ def test_numbers_that_stand_with_another_group_are_named_before_the_passage_and_
     told = {"numbers_missing": (), "numbers_elsewhere": ("21%: “21% with zinc”", "34%: “34% with tin”")}
     plain = claim("Zinc heals [3].", 3).model_copy(update={"numbers_missing": ()})
     swapped = claim("Zinc: 34%, tin: 21% [2].").model_copy(update=told)
-    assert by_gravity([plain, swapped]) == [swapped, plain]
+    assert RANKS.index(rank_of(swapped)) < RANKS.index(rank_of(plain))
     line = "  - [2] pubmed:2, abstract, numbers that stand there with another group or outcome: 21%, 34%: “Zinc"
     assert line in report_text(report([swapped]))
 

@@ -23,7 +23,7 @@ from deepcritical_mcp.checking.cited_texts import (
 from deepcritical_mcp.checking.draft import Draft, DraftReference, read_draft
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome
 from deepcritical_mcp.checking.reference_meaning import corrected, with_status
-from deepcritical_mcp.checking.report_text import STATUSES, brief, by_gravity, rank_of, report_text, status_ranks
+from deepcritical_mcp.checking.report_text import RANKS, STATUSES, brief, rank_of, report_text, status_ranks
 from deepcritical_mcp.deadline import (
     TO_CHECK_TEXTS,
     TO_KEEP_RESULTS,
@@ -398,7 +398,8 @@ def with_part(report: CitationReport, draft: Draft, findings: Sequence[Finding])
     unread = [f"“{clipped(clean_line(one.text), MAX_UNREAD)}” ({one.reason})" for one in draft.unread]
     quoted = [one for one in (*report.quotations, *findings) if isinstance(one, CheckedQuotation) and one.passage]
     new = [one for one in findings if not any(_is_told_with(one, each) for each in quoted)]
-    whole = with_findings(report, (*findings_of(report), *by_gravity(new)))
+    new.sort(key=lambda one: RANKS.index(rank_of(one)))
+    whole = with_findings(report, (*findings_of(report), *new))
     whole = whole.model_copy(update={"counts": told, "unread": tuple(unread)})
     return whole.model_copy(update={"counts": counts_of(whole)})
 

@@ -37,7 +37,7 @@ MAX_WRITTEN = 120
 """Characters of a reference or quotation that is shown on one line with others."""
 _ROWS = [row.split("\t") for row in data_lines(__file__, "findings.txt")]
 _WORDS = {name: (words, heading) for name, words, heading in _ROWS}
-"""What findings can be, what each is called in the summary, and the heading of its section."""
+"""What findings can be, the gravest first, what each is called in the summary, and the heading of its section."""
 RANKS = tuple(_WORDS)
 BEGINNING = 40
 """Characters of a passage that stands in the answer already."""
@@ -55,11 +55,6 @@ def rank_of(finding: Finding) -> str:
     if isinstance(finding, CheckedQuotation):
         return f"quotation_{finding.verdict}"
     return min((finding.verdict, *status_ranks(finding)), key=RANKS.index)
-
-
-def by_gravity(findings: Iterable[Finding]) -> list[Finding]:
-    """The gravest first, otherwise as they were."""
-    return sorted(findings, key=lambda one: RANKS.index(rank_of(one)))
 
 
 def status_ranks(reference: CheckedReference) -> tuple[str, ...]:

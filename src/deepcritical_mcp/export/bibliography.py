@@ -116,17 +116,11 @@ _LIST_NUMBER = re.compile(r"[0-9]+\.")
 _HEAD, _TAIL = Path(__file__).with_name("bibliography.html").read_text("utf-8").split("@ENTRIES@\n")
 
 
-@dataclass(frozen=True)
-class Bibliographies:
+class Bibliographies(NamedTuple):
     """A bibliography in pieces, one entry each, and what the user must know about it, a sentence each."""
 
     pieces: tuple[str, ...]
     remarks: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The whole of it."""
-        return "".join(self.pieces)
 
 
 def bibliography(

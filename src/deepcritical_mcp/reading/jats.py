@@ -219,7 +219,6 @@ def _text(element: Element, *paths: str) -> str:
     return next((text for path in paths for one in element.iterfind(path) if (text := line_of(one))), "")
 
 
-__all__ = ["Reading", "XmlError", "read_jats"]
 MAX_BYTES = 30_000_000
 """Several times the longest article with its formulas."""
 _DAMAGED = "The document is damaged or cut off: some of its text may be missing."
