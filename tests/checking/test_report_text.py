@@ -183,8 +183,7 @@ def longest(part: CitationReport) -> int:
 def parts(whole: CitationReport, limit: int) -> list[CitationReport]:
     """The answers that a client gets who asks for one part after another."""
     shown = [fit(whole, limit, longest)]
-    while shown[-1].next_offset >= 0:
-        at = shown[-1].next_offset
+    while (at := shown[-1].next_offset) >= 0:
         rest = with_findings(whole, findings_of(whole)[at:]).model_copy(update={"offset": at})
         shown.append(fit(rest, limit, longest))
     return shown
