@@ -12,7 +12,6 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "deepcritical_mcp"
 
 # Where an import may stand inside a function, and why.
 LATE_IMPORTS = {
-    "checking/current_report.py": "exports and resources, which the server offers at once, need no corrections yet",
     "checking/draft/reading.py": "the reader of LaTeX, a subclass of pylatexenc's, is needed for LaTeX only",
     "search/references/plain_text.py": "as in reading.py",
     "context.py": "build_services is the one lazy door",

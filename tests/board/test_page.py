@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from deepcritical_mcp.board import META_KEY, board_meta, board_page, board_report, flow_chart
-from deepcritical_mcp.export.flow_numbers import flow_numbers
+from deepcritical_mcp.export.flow_numbers import FlowNumbers
 from deepcritical_mcp.models import (
     NOTICE_LABELS,
     SOURCE_LABELS,
@@ -139,7 +139,7 @@ def logged(evidence: Sequence[Publication], **changes: object) -> LoggedSearch:
 
 def test_records_flow_from_their_sources_to_those_included() -> None:
     evidence = marked("included", "cited", "excluded", "excluded", "", reasons=("", "", "no controls", "in mice"))
-    chart = flow_chart(flow_numbers([logged(evidence, duplicates=2)], evidence))
+    chart = flow_chart(FlowNumbers([logged(evidence, duplicates=2)], evidence))
     assert [list(step["lines"]) for step in chart["steps"]] == [
         ["Records identified (n = 7)", "From databases and registers:", "– PubMed: 7"],
         ["Records in the session (n = 5)"],
@@ -156,6 +156,6 @@ def test_records_flow_from_their_sources_to_those_included() -> None:
 
 def test_without_decisions_the_diagram_ends_and_says_why() -> None:
     evidence = marked("", "")
-    chart = flow_chart(flow_numbers([logged(evidence)], evidence))
+    chart = flow_chart(FlowNumbers([logged(evidence)], evidence))
     assert [step["phase"] for step in chart["steps"]] == ["Identification", "Screening"]
     assert "Nothing has been included or excluded yet, so the diagram ends here." in chart["notes"]

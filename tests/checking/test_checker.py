@@ -14,7 +14,7 @@ import pytest
 from deepcritical_mcp.checking.checker import CitationChecker
 from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome, ReferenceOutcomes
-from deepcritical_mcp.checking.report_text import by_gravity
+from deepcritical_mcp.checking.report_text import RANKS, rank_of
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.deadline import Progress, no_progress
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
@@ -376,7 +376,7 @@ def test_a_problem_of_status_that_the_draft_knows_does_not_come_first():
     told = ReferenceProblem(field="status", true="retracted", minor=True)
     known = CheckedReference(index=1, written="Zinc (retracted)", verdict="verified", record=record, problems=(told,))
     wrong = CheckedReference(index=2, written="Tin", verdict="differs")
-    assert by_gravity([known, wrong]) == [wrong, known]
+    assert RANKS.index(rank_of(wrong)) < RANKS.index(rank_of(known))
 
 
 @pytest.mark.parametrize("text", ["Zinc helps [@ruiz2021; @oka1999].", "Zinc helps \\cite{ruiz2021}."])

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 from markdown_it import MarkdownIt
 
-from deepcritical_mcp.checking.report_text import brief, by_gravity, report_from, report_text
+from deepcritical_mcp.checking.report_text import RANKS, brief, rank_of, report_text
 from deepcritical_mcp.models import (
     CheckedClaim,
     CheckedQuotation,
@@ -15,6 +15,7 @@ from deepcritical_mcp.models import (
     Finding,
     ReferenceProblem,
     findings_of,
+    with_findings,
 )
 from deepcritical_mcp.tools.answers.budget import fit
 from deepcritical_mcp.tools.answers.structured import wire_length
@@ -95,7 +96,7 @@ def test_numbers_that_stand_with_another_group_are_named_before_the_passage_and_
     told = {"numbers_missing": (), "numbers_elsewhere": ("21%: “21% with zinc”", "34%: “34% with tin”")}
     plain = claim("Zinc heals [3].", 3).model_copy(update={"numbers_missing": ()})
     swapped = claim("Zinc: 34%, tin: 21% [2].").model_copy(update=told)
-    assert by_gravity([plain, swapped]) == [swapped, plain]
+    assert RANKS.index(rank_of(swapped)) < RANKS.index(rank_of(plain))
     line = "  - [2] pubmed:2, abstract, numbers that stand there with another group or outcome: 21%, 34%: “Zinc"
     assert line in report_text(report([swapped]))
 
@@ -182,8 +183,8 @@ def longest(part: CitationReport) -> int:
 def parts(whole: CitationReport, limit: int) -> list[CitationReport]:
     """The answers that a client gets who asks for one part after another."""
     shown = [fit(whole, limit, longest)]
-    while shown[-1].next_offset >= 0:
-        rest = report_from(whole, shown[-1].next_offset, len(findings_of(whole)))
+    while (at := shown[-1].next_offset) >= 0:
+        rest = with_findings(whole, findings_of(whole)[at:]).model_copy(update={"offset": at})
         shown.append(fit(rest, limit, longest))
     return shown
 

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.export.flow_numbers import NO_REASON, FlowNumbers, flow_numbers
+from deepcritical_mcp.export.flow_numbers import NO_REASON, FlowNumbers
 from deepcritical_mcp.models import LoggedSearch, Publication, Text
 from deepcritical_mcp.models.search_log import LoggedQuery
 from tests.publications import published
@@ -40,7 +40,7 @@ def test_what_a_watch_finds_again_is_no_duplicate_and_what_is_new_belongs_to_the
     since = ("added to PubMed since 2026-11-19", "only results new to the session", "at most 200 results")
     watch = search(1, 2, 3, tool="refresh", filters=since, new=1)
     first, other = search(1, filters=("at most 10 results",)), search(2, query="wound")
-    numbers = flow_numbers([first, other, watch, watch], [paper(1), paper(2), paper(3)])
+    numbers = FlowNumbers([first, other, watch, watch], [paper(1), paper(2), paper(3)])
     (found,) = numbers.identified
     assert (found.records, found.searches, numbers.duplicates) == (3, 2, 0)
     assert_sums(numbers)
@@ -58,7 +58,7 @@ def test_exclusions_are_counted_by_reason_whatever_their_case_and_by_whether_the
         paper(7, status="retracted"),
     ]
     records[3] = records[3].model_copy(update={"texts": (*records[3].texts, whole)})
-    numbers = flow_numbers([], records)
+    numbers = FlowNumbers([], records)
     assert numbers.excluded == {"Animals": 2, NO_REASON: 1}
     assert numbers.excluded_with_text == {"No control group": 1}
     assert (numbers.screened, numbers.included, numbers.cited, numbers.undecided) == (6, 1, 1, 1)
@@ -70,7 +70,7 @@ def test_exclusions_are_counted_by_reason_whatever_their_case_and_by_whether_the
 def test_a_full_text_that_was_asked_for_and_is_not_there_was_not_retrieved() -> None:
     asked = search(1, 2, kind="lookup", tool="get_full_text", source="lookup", title="Look-up")
     whole = paper(2).model_copy(update={"texts": (Text(kind="full_text", content="All of it.", provider="pmc"),)})
-    numbers = flow_numbers([asked], [paper(1), whole, paper(3)])
+    numbers = FlowNumbers([asked], [paper(1), whole, paper(3)])
     assert (numbers.retrieved, numbers.not_retrieved) == (1, 1)
 
 
@@ -91,6 +91,6 @@ entries = st.builds(
 @given(st.lists(entries, max_size=6), st.sets(st.integers(1, 12)))
 def test_the_numbers_always_add_up(log: Sequence[LoggedSearch], kept: set[int]) -> None:
     marks = ("", "included", "excluded", "cited")
-    numbers = flow_numbers(log, [paper(one, screening=marks[one % 4]) for one in kept])
+    numbers = FlowNumbers(log, [paper(one, screening=marks[one % 4]) for one in kept])
     assert_sums(numbers)
     assert min(numbers.duplicates, numbers.removed, numbers.undecided) >= 0

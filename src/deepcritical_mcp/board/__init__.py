@@ -22,7 +22,7 @@ from anyio.to_thread import run_sync
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.errors import EvidenceStoreError, SessionError
 from deepcritical_mcp.export import export_entries, quotable, without_full_texts
-from deepcritical_mcp.export.flow_numbers import flow_numbers
+from deepcritical_mcp.export.flow_numbers import FlowNumbers
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NOTICE_LABELS,
@@ -37,7 +37,6 @@ from deepcritical_mcp.text import clean_line
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
-    from deepcritical_mcp.export.flow_numbers import FlowNumbers
 
 META_KEY = "deepcritical/board"
 MAX_POINTS = 300
@@ -116,7 +115,7 @@ def board_report(
     if log is not None:
         logged = [(one, one.model_dump(mode="json", exclude={"ids", "request"})) for one in log]
         rows = [{**row, "failed": one.failed, "known": len(one.ids) - one.new} for one, row in logged]
-        searches = {"log": rows, "flow": flow_chart(flow_numbers(log, publications))}
+        searches = {"log": rows, "flow": flow_chart(FlowNumbers(log, publications))}
     # In parts: the one line of `Evidence.decision` is for reading.
     texts = [(one, text, one.id_of(text)) for one in publications for text in one.texts]
     marks = {id: {"decision": one.screening, "reason": one.screening_reason, "tags": one.tags} for one, _, id in texts}

@@ -4,6 +4,6 @@
 `report_text` writes, in parts that fit an answer. `reference_checker` looks references up and makes verdicts,
 `reference_meaning` says which record is meant and what differs, and writes the reference as it should be. Texts:
 `cited_texts` reads what is cited and finds the passages nearest to claims, `quotation_check` lays quotations along it,
-`claim_numbers` compares the numbers of claims, and `compared_text` is the form in which words are compared.
-`cited_papers` keeps what a draft cites beside the evidence of a session.
+and `claim_numbers` compares the numbers of claims. `cited_papers` keeps what a draft cites beside the evidence of a
+session.
 """

@@ -23,7 +23,7 @@ from deepcritical_mcp.checking.cited_texts import (
 from deepcritical_mcp.checking.draft import Draft, DraftReference, read_draft
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome
 from deepcritical_mcp.checking.reference_meaning import corrected, with_status
-from deepcritical_mcp.checking.report_text import STATUSES, brief, by_gravity, rank_of, report_text, status_ranks
+from deepcritical_mcp.checking.report_text import RANKS, STATUSES, brief, rank_of, report_text, status_ranks
 from deepcritical_mcp.deadline import (
     TO_CHECK_TEXTS,
     TO_KEEP_RESULTS,
@@ -118,11 +118,7 @@ async def kept_check(session: EvidenceStore) -> KeptCheck | None:
         kept = KeptCheck.model_validate_json(await session.document(REPORT))
     except ValidationError:
         return None
-    return _with_report(kept, kept.report.model_copy(update={"order": kept.order}))
-
-
-def _with_report(kept: KeptCheck, report: CitationReport) -> KeptCheck:
-    return kept.model_copy(update={"report": report, "order": report.order})
+    return kept.model_copy(update={"report": kept.report.model_copy(update={"order": kept.order})})
 
 
 @dataclass(frozen=True)
@@ -158,14 +154,15 @@ class CitationChecker:
         await progress(0.0, "reading the draft")
         draft, problem = await run_sync(read_draft, text, abandon_on_cancel=True), ""
         if not draft.references:
-            raise InvalidInputError(_no_references(draft))
+            unread = [f'Not read: "{clipped(clean_line(one.text), 80)}" ({one.reason}).' for one in draft.unread[:3]]
+            raise InvalidInputError(" ".join([NO_REFERENCES, *unread]))
         key = hashlib.sha256(f"{read:d}{text}".encode(errors="surrogatepass")).hexdigest()
         papers, kept = await CitedPapers.of(session), await kept_check(session) if offset else None
         goes_on = kept is not None and kept.key == key
         if kept is None or not goes_on:
             kept = KeptCheck(key=key, report=CitationReport(session_id=session.session_id))
         if offset < len(findings_of(kept.report)):
-            kept = _with_report(kept, await self._current(kept.report, offset, papers))
+            kept = kept.model_copy(update={"report": await self._current(kept.report, offset, papers)})
         elif not kept.is_complete(draft):
             before, part = kept, _Part(self, draft, kept, session, papers, read=read, progress=progress)
             kept, problem = await part.recorded_check()
@@ -252,17 +249,17 @@ class _Part:
             texts = await self._with_full_texts(texts) if self.read else texts
             records = {index: without_notes(one) for index, one in self._cited.items()}
             progress, others = phase(self.progress, 0.8, 0.95), await self.papers.others()
-            checked, sentences = await check_texts(texts, records, verdicts, others, self.checker.embedder, progress)
+            checked, sentences = await check_texts(texts, (records, verdicts, others), self.checker.embedder, progress)
             findings += checked
         if findings is None:
             raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
-        report = with_part(self.kept.report, self.draft, findings)
         told = {
+            "report": with_part(self.kept.report, self.draft, findings),
             "sentences": self.kept.sentences | sentences,
             "tried": frozenset(self._tried),
             "remarks": tuple(dict.fromkeys(self._remarks)),
         }
-        return await self._keep(_with_report(self.kept.model_copy(update=told), report))
+        return await self._keep(self.kept.model_copy(update=told))
 
     async def _references(self) -> list[CheckedReference]:
         """The references that there was time for, their records kept as what the draft cites."""
@@ -313,19 +310,15 @@ class _Part:
             _left(check, self.draft),
             abstracts_warning([one for index, one in self._cited.items() if index in compared], read=self.read),
         ]
-        check = _with_report(check, with_remarks(check.report, warnings, self._errors))
+        report = with_remarks(check.report, warnings, self._errors)
+        check = check.model_copy(update={"report": report, "order": report.order})
         try:
             await self.papers.keep()
             await self.session.keep_document(REPORT, check.model_dump_json())
         except (SessionBusyError, EvidenceStoreError) as error:
             told = f"The report could not be kept, so the next part checks the draft again: {error.message}"
-            return _with_report(check, with_remarks(check.report, warnings, [*self._errors, told]))
+            return check.model_copy(update={"report": with_remarks(report, warnings, [*self._errors, told])})
         return check
-
-
-def _no_references(draft: Draft) -> str:
-    unread = [f'Not read: "{clipped(clean_line(one.text), 80)}" ({one.reason}).' for one in draft.unread[:3]]
-    return " ".join([NO_REFERENCES, *unread])
 
 
 def _ids(report: CitationReport) -> list[str]:
@@ -405,7 +398,8 @@ def with_part(report: CitationReport, draft: Draft, findings: Sequence[Finding])
     unread = [f"“{clipped(clean_line(one.text), MAX_UNREAD)}” ({one.reason})" for one in draft.unread]
     quoted = [one for one in (*report.quotations, *findings) if isinstance(one, CheckedQuotation) and one.passage]
     new = [one for one in findings if not any(_is_told_with(one, each) for each in quoted)]
-    whole = with_findings(report, (*findings_of(report), *by_gravity(new)))
+    new.sort(key=lambda one: RANKS.index(rank_of(one)))
+    whole = with_findings(report, (*findings_of(report), *new))
     whole = whole.model_copy(update={"counts": told, "unread": tuple(unread)})
     return whole.model_copy(update={"counts": counts_of(whole)})
 
@@ -438,6 +432,5 @@ def _with_status(one: CheckedReference, held: Mapping[str, Publication]) -> Chec
     if one.record is None or publication is None:
         return one
     now = {name: getattr(publication, name) for name in ("status", "status_notices", "status_checked")}
-    known = [each for each in one.problems if each.field != "status"]
-    problems = with_status(known, publication, one.written)
+    problems = with_status([each for each in one.problems if each.field != "status"], publication, one.written)
     return one.model_copy(update={"record": one.record.model_copy(update=now), "problems": problems})

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
 
 import anyio
 from anyio.to_thread import run_sync
@@ -23,9 +22,8 @@ from deepcritical_mcp.checking.claim_numbers import (
     numbers_elsewhere,
     numbers_missing,
 )
-from deepcritical_mcp.checking.compared_text import own_texts
 from deepcritical_mcp.checking.draft import CitingSentence, DraftQuotation
-from deepcritical_mcp.checking.quotation_check import check_quotation
+from deepcritical_mcp.checking.quotation_check import check_quotation, own_texts
 from deepcritical_mcp.deadline import (
     TO_EMBED,
     TO_KEEP_RESULTS,
@@ -51,13 +49,10 @@ from deepcritical_mcp.text import batches, counted
 
 SENTENCES_AT_ONCE = 16
 """Citing sentences whose claims are checked together, before the time is looked at."""
-NO_SOURCE = "the draft names no source for it"
 _WHY_UNREAD = {"not_found": "not found", "outage": "a service failed", "unchecked": "of a kind that is not looked up"}
 """Why there is no record, by the verdict of a reference; of others, no record is sure."""
-
-
-_Sources = tuple[Mapping[int, Publication], Mapping[int, ReferenceVerdict], Sequence[Publication]]
-"""What is cited, the verdicts on the references, and other papers: see `check_texts`."""
+CitedSources = tuple[Mapping[int, Publication], Mapping[int, ReferenceVerdict], Sequence[Publication]]
+"""The records of a draft and the verdicts on its references, by the indexes of these; other papers of the session."""
 
 
 @dataclass(frozen=True)
@@ -114,16 +109,10 @@ async def read_full_texts(
 
 
 async def check_texts(
-    texts: CitingTexts,
-    cited: Mapping[int, Publication],
-    verdicts: Mapping[int, ReferenceVerdict],
-    others: Sequence[Publication],
-    embedder: PassageEmbedder,
-    progress: Progress,
+    texts: CitingTexts, sources: CitedSources, embedder: PassageEmbedder, progress: Progress
 ) -> tuple[list[CheckedQuotation | CheckedClaim], frozenset[int]]:
     """Check quotations, then claims, for as long as there is time, but always some; and where the sentences start whose
-    claims these are. `cited` are the records of the draft by the indexes of their references, `others` those of the
-    session."""
+    claims these are."""
     end = anyio.current_time() + seconds_before(TO_KEEP_RESULTS)
     quotations: list[CheckedQuotation] = []
     claims: list[CheckedClaim] = []
@@ -132,23 +121,23 @@ async def check_texts(
         if quotations and anyio.current_time() > end:
             break
         await progress(0.5 * len(quotations) / len(texts.quotations), "checking quotations")
-        quotations.append(await _checked_quotation(number, quotation, (cited, verdicts, others)))
+        quotations.append(await _checked_quotation(number, quotation, sources))
     for some in batches(texts.sentences, SENTENCES_AT_ONCE):
         if (quotations or done) and anyio.current_time() > end:
             break
         await progress(0.5 + 0.5 * len(done) / len(texts.sentences), "looking for the passages nearest to claims")
-        claims += await check_claims(some, cited, embedder)
+        claims += await check_claims(some, sources[0], embedder)
         done.update(one.start for one in some)
     return [*quotations, *claims], frozenset(done)
 
 
-async def _checked_quotation(number: int, quotation: DraftQuotation, sources: _Sources) -> CheckedQuotation:
+async def _checked_quotation(number: int, quotation: DraftQuotation, sources: CitedSources) -> CheckedQuotation:
     references, (cited, verdicts, more) = quotation.references, sources
     named = {cited[one].id: cited[one] for one in references if one in cited}
     others = {one.id: one for one in (*cited.values(), *more) if one.id not in named}
     asked, rest = (named, others) if references else (others, {})
     found = await run_sync(check_quotation, quotation.text, [*asked.values()], [*rest.values()], abandon_on_cancel=True)
-    verdict, remark = found.verdict, "" if references else NO_SOURCE
+    verdict, remark = found.verdict, "" if references else "the draft names no source for it"
     unread = [(one, verdicts.get(one, "")) for one in references if one not in cited]
     if unread and verdict in ("misattributed", "not_found"):
         reasons = (f"reference {index} ({_WHY_UNREAD.get(why, 'no record is sure')})" for index, why in unread)
@@ -178,24 +167,35 @@ _LABEL = re.compile(r"\s*([A-Z][A-Z/&,'() -]{3,60})(?::|\s(?=[A-Z]?[a-z\d]|A\s))
 _BEFORE, _FINDINGS, _PAST = (WORDS[name].split() for name in ("sections before", "sections with findings", "past"))
 
 
-class _Record(NamedTuple):
+class _Record:
     """What can be read of a record, in passages (of an abstract its sentences), and how likely each has results."""
 
-    publication: Publication
-    passages: Sequence[Passage]
-    findings: Sequence[float]
-    lexical: LexicalIndex
+    def __init__(self, publication: Publication) -> None:
+        self.publication, self.lexical, self.findings = publication, LexicalIndex(b=0.0), list[float]()
+        self.passages = [one for one in passages(publication) if one.part and one.text.kind != "note"]
+        for text in own_texts(publication):
+            self.passages += () if text.parts else (Passage(text, "", *span) for span in sentences_of(text.content))
+        section, last = "", None
+        for at, one in enumerate(self.passages):
+            self.lexical.add(str(at), words_of(one.content))
+            label = None if one.part else _LABEL.match(one.text.content, one.start, one.end)
+            section = (label[1] or label[2]) if label else section if one.text is last else ""
+            section, last = " > ".join(one.part.path) if one.part else section, one.text
+            self.findings.append(_has_findings(one, section))
 
 
-class _Pair(NamedTuple):
+class _Pair:
     """A claim and a record that it cites, with the scores of the passages, and the most promising of these."""
 
-    sentence: CitingSentence
-    reference: int
-    record: _Record
-    words: Sequence[float]
-    scores: Sequence[float]
-    promising: Sequence[int]
+    def __init__(self, sentence: CitingSentence, reference: int, record: _Record) -> None:
+        self.sentence, self.reference, self.record = sentence, reference, record
+        found, numbers = record.lexical.score(sentence.claim), claimed_numbers(sentence.claim)
+        self.words: list[float] = found.at(map(str, range(len(record.passages))))[0].tolist()
+        most, pairs = max(self.words, default=0.0) or 1.0, zip(self.words, record.findings, strict=True)
+        self.scores = [_WORDS * one / most + _RESULTS * other for one, other in pairs]
+        for at, passage in enumerate(record.passages if numbers else ()):
+            self.scores[at] += _NUMBERS * sum(is_stated(one, passage.quotation) for one in numbers) / len(numbers)
+        self.promising = sorted(range(len(self.scores)), key=lambda number: -self.scores[number])[:MAX_COMPARED]
 
 
 async def check_claims(
@@ -214,23 +214,9 @@ def _pairs(sentences: Sequence[CitingSentence], cited: Mapping[int, Publication]
     for sentence in sentences:
         first = {cited[at].id: at for at in reversed(sentence.references) if at in cited}
         for id, reference in reversed(first.items()):
-            records[id] = records.get(id) or _record(cited[reference])
-            pairs.append(_pair(sentence, reference, records[id]))
+            records[id] = records.get(id) or _Record(cited[reference])
+            pairs.append(_Pair(sentence, reference, records[id]))
     return pairs
-
-
-def _record(publication: Publication) -> _Record:
-    found = [one for one in passages(publication) if one.part and one.text.kind != "note"]
-    for text in own_texts(publication):
-        found += () if text.parts else (Passage(text, "", *span) for span in sentences_of(text.content))
-    index, findings, section, last = LexicalIndex(b=0.0), list[float](), "", None
-    for at, one in enumerate(found):
-        index.add(str(at), words_of(one.content))
-        label = None if one.part else _LABEL.match(one.text.content, one.start, one.end)
-        section = (label[1] or label[2]) if label else section if one.text is last else ""
-        section, last = " > ".join(one.part.path) if one.part else section, one.text
-        findings.append(_has_findings(one, section))
-    return _Record(publication, found, findings, index)
 
 
 def _has_findings(passage: Passage, section: str) -> float:
@@ -242,17 +228,6 @@ def _has_findings(passage: Passage, section: str) -> float:
     said, place = passage.quotation, passage.start / max(1, len(passage.text.content))
     is_past = any(word in _PAST or word.rstrip(".,;:)").endswith("ed") for word in said.split())
     return 0.8 * place + 0.2 * (is_past and any(map(str.isdigit, said)))
-
-
-def _pair(sentence: CitingSentence, reference: int, record: _Record) -> _Pair:
-    found = record.lexical.score(sentence.claim)
-    words = found.at(map(str, range(len(record.passages))))[0].tolist()
-    most, numbers = max(words, default=0.0) or 1.0, claimed_numbers(sentence.claim)
-    scores = [_WORDS * one / most + _RESULTS * other for one, other in zip(words, record.findings, strict=True)]
-    for at, passage in enumerate(record.passages if numbers else ()):
-        scores[at] += _NUMBERS * sum(is_stated(one, passage.quotation) for one in numbers) / len(numbers)
-    promising = sorted(range(len(scores)), key=lambda number: -scores[number])[:MAX_COMPARED]
-    return _Pair(sentence, reference, record, words, scores, promising)
 
 
 async def _cosines(embedder: PassageEmbedder, pairs: Sequence[_Pair]) -> dict[tuple[str, str], float]:

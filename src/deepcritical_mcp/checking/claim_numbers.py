@@ -20,7 +20,6 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.compared_text import GROUPED, number_form
 from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.excerpts import sentences
@@ -34,6 +33,8 @@ _YEARS = range(1500, 2100)
 _ABOUT, _ROUND = 0.05, 0.006
 """How far a number may be from one that is said to be about it, or that it exceeds; from whole thousands."""
 
+GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3}){1,6}(?:\.\d{1,20})?|[1-9]\d?(?:,\d\d){1,5},\d{3}(?:\.\d{1,20})?")
+"""A number with its thousands (or lakhs) apart: 1,234,567.8."""
 WORDS = data_table(__file__, "claim_words.txt")
 """The lists of `claim_words.txt`."""
 UNITS = {
@@ -157,6 +158,13 @@ def _readings(found: re.Match[str]) -> list[NumberReading]:
     if GROUPED.fullmatch(turned):
         forms.append(turned.replace(",", ""))
     return [NumberReading(float(form), 0.5 * 10.0 ** -len(form.partition(".")[2])) for form in dict.fromkeys(forms)]
+
+
+def number_form(number: str) -> str:
+    """A number as digits with a decimal point: "1,234" is "1234", ".05", "0·05" and "0,05" are "0.05"."""
+    plain = normalized("NFKC", number).replace("·", ".").replace("\u22c5", ".")
+    plain = plain.replace(",", "" if GROUPED.fullmatch(plain) else ".")
+    return f"0{plain}" if plain.startswith(".") else plain
 
 
 def _is_looked_for(one: Quantity) -> bool:

@@ -1,24 +1,123 @@
-"""Where a quotation stands: laid along the part of a text that it resembles most; and what it changes there."""
+"""Where a quotation stands: laid along the part of a text that it resembles most; and what it changes there.
+
+Both are compared without typography, but with numbers and signs kept apart. Two texts say the same in the same words if
+their streams are equal: their words and numbers in small letters without anything between them, so that hyphens, line
+breaks, accents, quotation marks, emphasis and spaces in numbers do not count, while decimal points, minus signs,
+ranges, "%" and "<" do.
+"""
 
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from html import unescape
 from itertools import accumulate, chain, pairwise, permutations, product
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
-from deepcritical_mcp.checking.claim_numbers import NUMBER_WORDS
-from deepcritical_mcp.checking.compared_text import ComparedText, comparable, own_texts
+from deepcritical_mcp.checking.claim_numbers import NUMBER_WORDS, number_form
 from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.evidence.chunking import anchor_at, found_parts
 from deepcritical_mcp.excerpts import Span, sentences
-from deepcritical_mcp.models import NO_TITLE, CheckedQuotation, Publication, QuotationVerdict, Text
-from deepcritical_mcp.text import NEGATIONS, clipped
+from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, CheckedQuotation, Publication, QuotationVerdict, Text
+from deepcritical_mcp.text import GREEK_NAMES, NEGATIONS, clipped, normalized
+
+_DASH = "[-\u2010-\u2015\u2212\u207b\u208b\ufe63]"
+_SMALL_DIGITS = "\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u2080-\u2089"
+_MONTH = r"Jan|Feb|Mar|Apr|May\b|June?\b|July?\b|Aug|Sept?|Oct|Nov|Dec|In\b|Since\b|Until\b"
+_TOKEN = re.compile(
+    rf"""
+      (?P<nothing>
+        </?(?:i|b|u|em|strong|sub|sup|sc|span|inf)\b[^<>]{{0,80}}>
+      | (?:(?<=\n)|(?<=[.?!)"”][ \n])|\A)(?:(?-i:[A-Z][A-Z/&,\ '()-]{{3,60}})|background|context|objectives?|aims?
+          |purpose|methods?|design|setting|results?|findings|conclusions?):(?=\s|\Z)      # the label of a section
+      | (?<!=)(?<!=\s)(?<!CI)(?<!CI\s)\[\s?\d{{1,3}}(?:\s?[{_DASH[1:-1]},;]\s?\d{{1,3}}){{0,15}}\s?\]
+      | \((?:see\ |cf\.\ |e\.g\.,?\ )?(?!{_MONTH})(?-i:[A-ZÀ-Þ])[^()]{{1,200}}[\ ](?:19|20)\d\d[a-z]?\)  # (Roe, 2020)
+      | \[\^[\w-]{{1,30}}\] | \^\d{{1,3}}(?:[,;–-]\d{{1,3}}){{0,15}}\^               # a footnote of Markdown
+      )
+    | (?P<percent> % | \bper\s?cent\b )
+    | (?P<number> (?:(?<![\w.])[.·](?=\d))?\d{{1,20}}(?:[.,·]\d{{1,20}}){{0,8}} | [{_SMALL_DIGITS}]{{1,20}} )
+    | (?P<minus>
+        (?<=[\d{_SMALL_DIGITS}])(?:\s?{_DASH}{{1,2}}\s?(?=[\d{_SMALL_DIGITS}])|\sto\b) | \Ato\s(?=\d)      # 10–15
+      | (?<=[\s(\[=<>≤≥,~^]){_DASH}(?=[.·]?\d) | {_DASH}(?=[{_SMALL_DIGITS}])
+      | (?<=[=<>≤≥]\s){_DASH}\s?(?=\d) | \A{_DASH}(?=\d)
+      )
+    | (?P<word> [^\W\d_{_SMALL_DIGITS}]+(?:['’ʼ][^\W\d_]{{1,20}})?)
+    | (?P<sign> \+/{_DASH} | [+⁺₊±<>≤≥⩽⩾=‰×] | (?<=\d)[/:](?=\d) )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_SIGNS = {"≤": "<=", "⩽": "<=", "≥": ">=", "⩾": ">=", "⁺": "+", "₊": "+", "×": "x"}
+
+
+class ComparedText:
+    """The words (numbers and signs, too) of a text, or only of the spans `inside` of it, in the form in which they are
+    compared.
+
+    Attributes:
+        stream: all words, with nothing in between.
+        offsets: where each word begins in the stream, and the stream's length.
+        starts, ends: where each word stands in the content.
+    """
+
+    def __init__(self, content: str, inside: tuple[Span, ...] | None = None) -> None:
+        forms, self.content, self.starts, self.ends = list[str](), content, array("I"), array("I")
+        for span in (Span(0, len(content)),) if inside is None else inside:
+            for token in _TOKEN.finditer(content, *span):
+                if form := _form(token):
+                    forms.append(form)
+                    self.starts.append(token.start())
+                    self.ends.append(token.end())
+        self.stream, self.offsets = "".join(forms), array("I", accumulate(map(len, forms), initial=0))
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def words(self, start: int = 0, end: int | None = None) -> list[str]:
+        """The words from number `start` up to `end`."""
+        places = self.offsets[start : len(self) + 1 if end is None else end + 1]
+        return [self.stream[one:other] for one, other in pairwise(places)]
+
+    def written(self, start: int, end: int) -> str:
+        """The words from number `start` up to `end` as they are written, on one line."""
+        return " ".join(self.content[self.starts[start] : self.ends[end - 1]].split()) if start < end else ""
+
+    def places_of(self, stream: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
+        """Where whole words make up `stream`, which is not empty: spans of words."""
+        at = self.stream.find(stream, start, end)
+        while at >= 0:
+            first, last = bisect_left(self.offsets, at), bisect_left(self.offsets, at + len(stream))
+            if self.offsets[first] == at and self.offsets[last] == at + len(stream):
+                yield Span(first, last)
+            at = self.stream.find(stream, self.offsets[bisect_left(self.offsets, at + 1)], end)
+
+
+comparable = lru_cache(maxsize=2_048)(ComparedText)
+
+
+def _form(token: re.Match[str]) -> str:
+    found, kind = token[0], token.lastgroup
+    if kind == "word" and found.isascii() and found.isalpha():
+        return found.lower()
+    if kind == "word":  # without accents, apostrophes, ligatures; Greek letters by their names
+        plain = "".join(GREEK_NAMES.get(letter, letter) for letter in normalized("NFKD", found).casefold())
+        return "".join(letter for letter in plain if letter.isalnum())
+    if kind == "number":
+        return number_form(found)
+    if kind == "sign":
+        return "±" if found.startswith("+/") else _SIGNS.get(found, found)
+    return {"percent": "%", "minus": "-"}.get(kind or "", "")
+
+
+def own_texts(publication: Publication) -> list[Text]:
+    """What can be read of a publication itself: no notes."""
+    return [text for text in publication.texts if text.kind != "note" and text.content != NO_ABSTRACT]
+
 
 MAX_PASSAGE = 400
 """Characters of the passage in which a quotation stands."""
@@ -97,12 +196,15 @@ class _Place:
         return f"{publication.id} {anchor}".strip(), passage
 
 
-@dataclass(frozen=True, slots=True)
 class _Quoted:
     """A quotation in words, and its pieces between what it leaves out or puts in square brackets."""
 
-    text: ComparedText
-    pieces: Sequence[Span]
+    def __init__(self, quote: str) -> None:
+        plain = _NOT_QUOTED.sub(r"\1", unescape(quote).replace("\\", ""))
+        marks = [Span(0, 0), *(Span(*one.span()) for one in _OMISSION.finditer(plain)), Span(len(plain), len(plain))]
+        self.text = comparable(plain, tuple(Span(one.end, other.start) for one, other in pairwise(marks)))
+        bounds = [bisect_left(self.text.starts, one.start) for one in marks]
+        self.pieces = [Span(*pair) for pair in pairwise(bounds) if pair[0] < pair[1]]
 
     def is_at_least(self, words: int, letters: int) -> bool:
         """Whether it is so long."""
@@ -115,7 +217,7 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
 
     Time is linear in their length.
     """
-    quoted = _quoted(quote)
+    quoted = _Quoted(quote)
     if not quoted.pieces:
         return _found("not_found", difference="the quotation has no words")
     known, own = {one.id for one in cited}, [*_read(cited)]
@@ -135,14 +237,6 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
         return _outcome(near)
     stands = f"these words stand in {found.read[0].id}" if found and not next(exact, None) else ""
     return _found("not_found", difference="; ".join(filter(None, (_what_was_read(cited), stands))))
-
-
-def _quoted(quote: str) -> _Quoted:
-    plain = _NOT_QUOTED.sub(r"\1", unescape(quote).replace("\\", ""))
-    marks = [Span(0, 0), *(Span(*one.span()) for one in _OMISSION.finditer(plain)), Span(len(plain), len(plain))]
-    text = comparable(plain, tuple(Span(one.end, other.start) for one, other in pairwise(marks)))
-    bounds = [bisect_left(text.starts, one.start) for one in marks]
-    return _Quoted(text, [Span(*pair) for pair in pairwise(bounds) if pair[0] < pair[1]])
 
 
 def _read(publications: Sequence[Publication]) -> Iterator[_Read]:
@@ -245,7 +339,11 @@ def _kind(gone: Sequence[str], come: Sequence[str]) -> str:
         return "number"
     if len(_DENIALS.intersection(gone)) != len(_DENIALS.intersection(come)):
         return "negation"
-    return "turned round" if any(_are_opposite(*pair) for pair in product(gone, come)) else "words"
+    pairs = (pair for both in product(gone, come) for pair in permutations(f"{word} " for word in both))
+    is_turned = any(
+        one.startswith(these) and other.startswith(those) for one, other in pairs for these, those in _OPPOSITES
+    )
+    return "turned round" if is_turned else "words"
 
 
 def _told(text: ComparedText, spans: Sequence[Span], changes: Sequence[tuple[str, str]]) -> str:
@@ -263,15 +361,6 @@ def _is_denied(text: ComparedText, gap: Span) -> bool:
     denials = [at for at, word in enumerate(text.words(*gap), gap.start) if word in _DENIALS]
     around = ((text.content[start : text.starts[at]], text.content[text.ends[at] : end]) for at in denials)
     return any(_ASIDE.isdisjoint(part) for both in around for part in both)
-
-
-def _are_opposite(*pair: str) -> bool:
-    """Whether of two words, in small letters, one is the opposite of the other: higher, lower."""
-    return any(
-        one.startswith(these) and other.startswith(those)
-        for one, other in permutations(f"{word} " for word in pair)
-        for these, those in _OPPOSITES
-    )
 
 
 def _outcome(found: _Place) -> CheckedQuotation:

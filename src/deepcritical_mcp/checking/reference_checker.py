@@ -43,10 +43,7 @@ from deepcritical_mcp.sources.full_text import Wanted
 from deepcritical_mcp.text import clipped
 
 ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
-NAMES_LEFT_OUT = "{} of {} authors are named, without “et al.”."
 SEVERAL = "Several works seem to stand in this entry. It was not checked: give each an entry of its own."
-UNREAD = "Its {} could not be read, so not compared."
-LEFT_OVER = "Not compared, because the record does not have it: {}."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
 _MAX_CANDIDATES = 3
 
@@ -194,11 +191,12 @@ def _remarks(candidate: CandidateRecord) -> Iterator[str]:
     """What is to be known besides about a reference and its record."""
     agreement, record = candidate.agreement, candidate.record
     if agreement.names_left_out:
-        yield NAMES_LEFT_OUT.format(agreement.names_left_out, len(record.authors))
+        yield f"{agreement.names_left_out} of {len(record.authors)} authors are named, without “et al.”."
     if agreement.unread:
-        yield UNREAD.format(" and ".join(agreement.unread))
+        yield f"Its {' and '.join(agreement.unread)} could not be read, so not compared."
     if agreement.left_over:
-        yield LEFT_OVER.format(", ".join(f"“{one}”" for one in agreement.left_over[:3]))
+        left_over = ", ".join(f"“{one}”" for one in agreement.left_over[:3])
+        yield f"Not compared, because the record does not have it: {left_over}."
     if agreement.is_preprint:
         yield f"The preprint is written; the record is the article: {clipped(vancouver(record), SHOWN)}"
 
@@ -346,38 +344,36 @@ class ReferenceChecker:
         off = self._full_texts.off
         outcomes = await anyio.to_thread.run_sync(lambda: [outcome_of(one, off) for one in traced])
         await progress(0.9, "checking for retractions")
-        outcomes, remarks = await self._with_status(outcomes, anyio.current_time() - begun)
+        named = (each for one in outcomes for each in (one.publication, *one.candidates) if each)
+        records = list({one.id: one for one in named}.values())
+        asked = await self._witness.rechecked(records, within=anyio.current_time() - begun)
+        current = {old.id: new for old, new in zip(records, asked.publications, strict=True)}
         errors = [error.message for one in traced for error in one.failures]
-        errors += [one for one in remarks if isinstance(one, OutageRemark)]
-        warnings = [one for one in remarks if not isinstance(one, OutageRemark)]
-        return ReferenceOutcomes(tuple(outcomes), tuple(dict.fromkeys(errors)), tuple(dict.fromkeys(warnings)))
+        errors += [one for one in asked.remarks if isinstance(one, OutageRemark)]
+        warnings = dict.fromkeys(one for one in asked.remarks if not isinstance(one, OutageRemark))
+        known = (_with_record(one, current) for one in outcomes)
+        return ReferenceOutcomes(tuple(known), tuple(dict.fromkeys(errors)), tuple(warnings))
 
     async def ask_again(self, ids: Sequence[str], session: ReadingSession) -> tuple[str, ...]:
         """Ask again for the status of records that an earlier part of a check was about, and keep it; gives remarks."""
         return (await self._witness.refresh(session, ids, within=OF_ONE_CHECK)).remarks
 
     async def _by_number(self, traced: Sequence[TracedReference], session: ReadingSession, end: float) -> None:
-        """Look up each PMID and DOI by itself, since they may be those of two papers; a PMCID only alone."""
+        """Look up each PMID and DOI by itself, since they may be those of two papers; a PMCID only alone. What the
+        session has is not looked up."""
         numbers = list(dict.fromkeys(number for one in traced for number in one.numbers))
-        held = await _held(numbers, session)
-        found: dict[RecordIds, Lookup] = {number: Lookup.of(record) for number, record in held.items()}
-        if missing := [number for number in numbers if number not in held]:
+        ids = await session.known([stub_of(number) for number in numbers]) if numbers else []
+        kept = await session.publications(list(dict.fromkeys(filter(None, ids))))
+        found = dict[RecordIds, Lookup]()
+        for number, one in zip(numbers, map(kept.get, ids), strict=True):
+            if one and one.is_record and not one.is_users and not one.awaits_pubmed:
+                found[number] = Lookup.of(one)
+        if missing := [number for number in numbers if number not in found]:
             seconds = max(0.0, end - anyio.current_time())
             lookups = await self._full_texts.records.find([*map(Wanted, missing)], seconds)
             found |= zip(missing, lookups, strict=True)
         for one in traced:
             one.lookups = {number: found[number] for number in one.numbers}
-
-    async def _with_status(
-        self, outcomes: Sequence[ReferenceOutcome], within: float
-    ) -> tuple[list[ReferenceOutcome], Sequence[str]]:
-        """The outcomes with what happened to their records, which is asked again unless it was asked within the last
-        seconds."""
-        named = (each for one in outcomes for each in (one.publication, *one.candidates) if each)
-        records = list({one.id: one for one in named}.values())
-        asked = await self._witness.rechecked(records, within=within)
-        current = {old.id: new for old, new in zip(records, asked.publications, strict=True)}
-        return [_with_record(one, current) for one in outcomes], asked.remarks
 
 
 def _read(one: DraftReference) -> TracedReference:
@@ -389,11 +385,3 @@ def _with_record(outcome: ReferenceOutcome, current: Mapping[str, Publication]) 
     record = outcome.publication and current[outcome.publication.id]
     problems = with_status(outcome.problems, record, outcome.reference.text) if record else outcome.problems
     return replace(outcome, publication=record, problems=problems)
-
-
-async def _held(numbers: Sequence[RecordIds], session: ReadingSession) -> dict[RecordIds, Publication]:
-    """The records that a session has, by their numbers."""
-    ids = await session.known([stub_of(number) for number in numbers]) if numbers else []
-    found = await session.publications(list(dict.fromkeys(filter(None, ids))))
-    held = ((number, found.get(id)) for number, id in zip(numbers, ids, strict=True))
-    return {number: one for number, one in held if one and one.is_record and not one.is_users and not one.awaits_pubmed}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 from deepcritical_mcp.data_files import data_lines
@@ -179,28 +178,26 @@ class UncheckedWork(NamedTuple):
     is_certain: bool
 
 
-@lru_cache(maxsize=1)
-def _known() -> tuple[Mapping[str, str], Sequence[tuple[UncheckedWork, re.Pattern[str]]]]:
-    """The kinds of works by the types of entries, and the signs of works in the order in which they count."""
-    types, signs = dict[str, str](), list[tuple[UncheckedWork, re.Pattern[str]]]()
-    for kind, flags, value in (row.split("\t") for row in data_lines(__file__, "work_kinds.txt")):
-        if flags == "types":
-            types |= dict.fromkeys(value.split(), kind)
-        else:
-            signs.append((UncheckedWork(kind, "!" in flags), re.compile(value, 0 if "a" in flags else re.IGNORECASE)))
-    return types, signs
+_KINDS = [row.split("\t") for row in data_lines(__file__, "work_kinds.txt")]
+_TYPES = {name: kind for kind, flags, names in _KINDS if flags == "types" for name in names.split()}
+_SIGNS = [
+    (UncheckedWork(kind, "!" in flags), re.compile(sign, 0 if "a" in flags else re.IGNORECASE))
+    for kind, flags, sign in _KINDS
+    if flags != "types"
+]
+"""The kinds of works by the types of entries, and the signs of works in the order in which they count."""
 
 
 def unchecked_work(written: str, reference: WrittenReference) -> UncheckedWork | None:
     """What else than an article a reference is to; None if it is to an article, as far as one can tell."""
-    (types, signs), says, ids, entry = _known(), reference.says, reference.ids, reference.entry
+    says, ids, entry = reference.says, reference.ids, reference.entry
     is_article = bool(ids.pmid or ids.pmcid or (says.journal and says.volume and (says.pages or says.issue)))
     if entry:
-        kind = types.get(entry.type, "")
+        kind = _TYPES.get(entry.type, "")
         if kind or says.journal or any(ids):
             return UncheckedWork(kind, True) if kind and not (says.journal and says.volume) else None
     line = clean_line(written[:MAX_REFERENCE])
-    found = next((work for work, sign in signs if (work.is_certain or not is_article) and sign.search(line)), None)
+    found = next((work for work, sign in _SIGNS if (work.is_certain or not is_article) and sign.search(line)), None)
     is_bare = entry is not None and entry.type in ("misc", "gen", "document")
     return found or (UncheckedWork("a work without a journal", False) if is_bare else None)
 
@@ -268,7 +265,7 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     reference is left alone. So is an entry with a further work.
     """
     publication, wrong = _inert(publication), {one.field: one for one in problems if _is_changed(one, publication)}
-    if not wrong or any(one.is_further_work and not one.minor for one in problems):  # nobody knows where the one ends
+    if not wrong or any(one.field == "work" and not one.minor for one in problems):  # nobody knows where the one ends
         return ""
     if entry := read_reference(written).entry:
         reference = Reference(publication, 1, entry.key or "reference", publication.form, has_texts=False)

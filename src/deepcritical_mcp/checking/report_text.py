@@ -37,7 +37,7 @@ MAX_WRITTEN = 120
 """Characters of a reference or quotation that is shown on one line with others."""
 _ROWS = [row.split("\t") for row in data_lines(__file__, "findings.txt")]
 _WORDS = {name: (words, heading) for name, words, heading in _ROWS}
-"""What findings can be, what each is called in the summary, and the heading of its section."""
+"""What findings can be, the gravest first, what each is called in the summary, and the heading of its section."""
 RANKS = tuple(_WORDS)
 BEGINNING = 40
 """Characters of a passage that stands in the answer already."""
@@ -55,11 +55,6 @@ def rank_of(finding: Finding) -> str:
     if isinstance(finding, CheckedQuotation):
         return f"quotation_{finding.verdict}"
     return min((finding.verdict, *status_ranks(finding)), key=RANKS.index)
-
-
-def by_gravity(findings: Iterable[Finding]) -> list[Finding]:
-    """The gravest first, otherwise as they were."""
-    return sorted(findings, key=lambda one: RANKS.index(rank_of(one)))
 
 
 def status_ranks(reference: CheckedReference) -> tuple[str, ...]:
@@ -229,19 +224,16 @@ def _after(text: str) -> str:
     return f": {inert(text)}" if text else ""
 
 
-def report_from(report: CitationReport, start: int, count: int) -> CitationReport:
-    """`report` with only `count` of its findings, from the one at `start` on; says where the next part starts."""
+def beginning_of(report: CitationReport, count: int) -> CitationReport:
+    """`report` with only the first `count` of its findings; says where the next part starts."""
     findings = findings_of(report)
-    shown = findings[start : start + count]
-    left = findings[start + len(shown) :]
-    part = with_findings(report, shown).model_copy(update={"offset": report.offset + start})
-    if not left:
-        return part
-    offset = part.offset + len(shown)
+    if not (left := findings[count:]):
+        return report
+    offset = report.offset + count
     step = report.next_step.replace(f"offset={report.next_offset}", f"offset={offset}")
     call = "" if f"offset={offset}" in step else f": {report.call} offset={offset}"
     step = f"Not shown here: {counted(len(left), 'finding')}{call}. {step}".strip()
-    return part.model_copy(update={"next_offset": offset, "next_step": step})
+    return with_findings(report, findings[:count]).model_copy(update={"next_offset": offset, "next_step": step})
 
 
 def fitting(report: CitationReport, limit: int, length: Callable[[CitationReport], int]) -> CitationReport:
@@ -255,10 +247,10 @@ def fitting(report: CitationReport, limit: int, length: Callable[[CitationReport
     remarks = ("unread", "warnings", "errors")
     short = report.model_copy(update={name: _shortened(getattr(report, name), limit // 60) for name in remarks})
     total = len(findings_of(short))
-    count = bisect_right(range(1, total + 1), limit, key=lambda count: length(report_from(short, 0, count)))
+    count = bisect_right(range(1, total + 1), limit, key=lambda count: length(beginning_of(short, count)))
     if count or not total:
-        return report_from(short, 0, count)
-    first, room = report_from(short, 0, 1), limit // 4
+        return beginning_of(short, count)
+    first, room = beginning_of(short, 1), limit // 4
     first = first.model_copy(update={"warnings": (SHORTENED, *first.warnings)})
     while length(short := cast(CitationReport, _shortened(first, room))) > limit and room > MIN_ROOM:
         room //= 2
@@ -283,8 +275,7 @@ def brief(report: CitationReport) -> CitationReport:
 
 def _brief(one: CheckedReference, errors: Sequence[str]) -> CheckedReference:
     if is_sound(one) and one.record:
-        record = CheckedRecord(id=one.record.id)
-        return CheckedReference(index=one.index, verdict=one.verdict, record=record)
+        return CheckedReference(index=one.index, verdict=one.verdict, record=CheckedRecord(id=one.record.id))
     if one.verdict in ("unchecked", "outage"):
         reason = "" if errors and one.verdict == "outage" else one.reason
         return one.model_copy(update={"written": clipped(one.written, MAX_WRITTEN), "reason": reason})

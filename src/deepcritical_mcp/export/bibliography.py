@@ -16,7 +16,6 @@ from deepcritical_mcp.export.citation_style import (
     CitationStyle,
     Node,
     parent_style,
-    read_style,
     shipped_style,
     style_tree,
 )
@@ -40,15 +39,12 @@ from deepcritical_mcp.export.style_values import (
     name_options,
     page_ranges,
     sortable_date,
-    style_item,
     with_particle,
     written_date_of,
     written_names,
 )
 from deepcritical_mcp.models import NoticeKind, Publication, status_label, vancouver
 from deepcritical_mcp.text import data_lines, normalized
-
-_MANY = "100000000"
 
 
 def in_style_order(items: Sequence[StyleItem], style: CitationStyle) -> list[StyleItem]:
@@ -67,7 +63,7 @@ def year_suffixes(ordered: Sequence[StyleItem], style: CitationStyle) -> dict[st
     if not style.has_year_suffixes:
         return {}
     citation = style.layouts["citation"]
-    options = {"et-al-min": _MANY, "form": "long"} if citation.get("disambiguate-add-names") == "true" else {}
+    options = {"et-al-min": "1000000", "form": "long"} if citation.get("disambiguate-add-names") == "true" else {}
     alike = defaultdict[str, list[str]](list)
     for item in ordered:
         _, cited = EntryWriter(style, item, scope="citation", name_options=options).entry()
@@ -115,23 +111,16 @@ _MARKED: Mapping[str, tuple[NoticeKind, ...]] = {
     "concern": ("concern",),
 }
 """The statuses that every style shows, and the notices that each is shown with."""
-_WHOLE_DATE = Node("date", {"form": "text"})
 _STYLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,100}")
 _LIST_NUMBER = re.compile(r"[0-9]+\.")
 _HEAD, _TAIL = Path(__file__).with_name("bibliography.html").read_text("utf-8").split("@ENTRIES@\n")
 
 
-@dataclass(frozen=True)
-class Bibliographies:
+class Bibliographies(NamedTuple):
     """A bibliography in pieces, one entry each, and what the user must know about it, a sentence each."""
 
     pieces: tuple[str, ...]
     remarks: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The whole of it."""
-        return "".join(self.pieces)
 
 
 def bibliography(
@@ -161,16 +150,18 @@ def bibliography(
 
 
 def _bibliography(cited: Mapping[str, Reference], style: CitationStyle, output: str) -> Bibliographies:
-    items, suffixes = map(style_item, cited.values()), dict[str, str]()
-    if style.compares_entries:
+    items, suffixes = map(StyleItem, cited.values()), dict[str, str]()
+    if style.has_year_suffixes or style.layouts["bibliography"].first("sort"):
         items = in_style_order([*items], style)
         suffixes = year_suffixes(items, style)
     unformed, entries = list[str](), list[str]()
     for number, item in enumerate(items, start=1):
         writer = partial(EntryWriter, style, number=number, year_suffix=suffixes.get(item.key, ""))
         label, body = writer(item).entry()
-        if item.is_without_authors and item.names["editor"][0].family not in plain(body):
-            label, body = writer(item.with_editors_first()).entry()
+        editors = item.names.get("editor") if not item.names.get("author") else ()
+        if editors and editors[0].family not in plain(body):
+            item.put_editors_first()
+            label, body = writer(item).entry()
         if not plain(body).strip():
             body = rich(vancouver(cited[item.key].publication))
             unformed.append(cited[item.key].publication.id)
@@ -187,7 +178,7 @@ def _with_status(body: Rich, reference: Reference, style: CitationStyle) -> Rich
     retraction or a concern unless the style shows it, and where the notice was published."""
     status, day = reference.publication.status, parts_of_date(reference.publication.revised_date)
     if reference.form == "chapter" and day:
-        written = written_date_of(StyleDate(day), _WHOLE_DATE, style)
+        written = written_date_of(StyleDate(day), Node("date", {"form": "text"}), style)
         body = appended(body, rich(f" [Updated {plain(written)}]"))
     if status not in _MARKED:
         return body
@@ -224,7 +215,7 @@ def _style(name: str, folder: Path | None, *, allow_paths: bool) -> CitationStyl
     if (parent := parent_style(tree)) in STYLES.values():
         return shipped_style(parent)
     found = _style_file(parent, path.parent, allow_paths=False) if parent else None
-    return read_style(_tree(found) if found else tree)
+    return CitationStyle(_tree(found) if found else tree)
 
 
 def _style_file(name: str, folder: Path | None, *, allow_paths: bool) -> Path | None:
@@ -331,8 +322,7 @@ class EntryWriter:
                     return _Written((), inside.asked)
                 return _Written(finished(inside.text, node.options), True, True)
             case "choose":
-                branches = (one for one in node.children if one.tag == "else" or self._holds(one))
-                chosen = next(branches, None)
+                chosen = next((one for one in node.children if one.tag == "else" or self._holds(one)), None)
                 return self._children(chosen.children, delimiter) if chosen else _NOTHING
             case _:
                 return _NOTHING
@@ -460,8 +450,7 @@ class EntryWriter:
         mark = form.first("et-al") or origin.first("et-al")
         et_al = rich(self.style.term(mark.get("term", "et-al") if mark else "et-al"))
         et_al = finished(et_al, mark.options, bare=True) if mark else et_al
-        cut = variable == "author" and self.item.names_cut
-        text = written_names(names, options, et_al, cut=cut)
+        text = written_names(names, options, et_al, cut=variable == "author" and self.item.names_cut)
         text = finished(text, node.options) if node else text
         if self.item.is_edited and variable == "author":
             label, variable = label or _EDITORS_LABEL, "editor"
@@ -470,8 +459,7 @@ class EntryWriter:
         plural = label.get("plural") == "always" or (label.get("plural") != "never" and len(names) > 1)
         word = finished(rich(self.style.term(variable, label.get("form", "long"), plural=plural)), label.options)
         tags = [child.tag for child in form.children if child.tag in ("label", "name")]
-        is_first = tags == ["label", "name"]
-        return joined_text([word, text] if is_first else [text, word])
+        return joined_text([word, text] if tags == ["label", "name"] else [text, word])
 
     def _substitute(self, node: Node) -> _Written:
         substitute = node.first("substitute")

@@ -15,8 +15,6 @@ from deepcritical_mcp.reading.xml_tree import XmlError, read_xml
 MAX_STYLE_BYTES = 1_000_000
 """The largest style of the CSL project has a quarter of this."""
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-_LOCALES = ("en-US", "en-GB")
-_OF_ACCESS = ("retrieved", "accessed", "cited")
 _STYLES = resources.files("deepcritical_mcp.export") / "styles"
 
 
@@ -52,28 +50,53 @@ class Node:
 _NOTHING = Node("nothing", {})
 
 
-@dataclass(frozen=True, eq=False)
 class CitationStyle:
-    """A style with its macros and the terms and dates of its language, English as a rule.
+    """A style with its macros and the terms and dates of its language, English as a rule; from its XML, see
+    `style_tree`.
 
     Attributes:
         layouts: "bibliography" and, if there is one, "citation".
-        terms: (singular, plural) by name and form ("long", "short", "verb", "symbol", …).
         dates: the localized dates by form ("text", "numeric").
         remark: what a user of the style must know; "" as a rule.
+
+    Raises:
+        InvalidInputError: it is not a style of its own with a bibliography.
     """
 
-    root: Node
-    macros: Mapping[str, Node]
-    layouts: Mapping[str, Node]
-    terms: Mapping[tuple[str, str], tuple[str, str]]
-    dates: Mapping[str, Node]
-    takes_stops_into_quotes: bool
-    remark: str = ""
+    def __init__(self, root: Node) -> None:
+        if root.tag != "style":
+            raise InvalidInputError("The file is not a CSL style: its first element is not <style>.")
+        if parent := parent_style(root):
+            raise InvalidInputError(
+                f'The style only points to "{parent}". Put {parent}.csl into the same folder, or choose another style.'
+            )
+        self.root = root
+        self.layouts = {node.tag: node for node in root.children if node.tag in ("bibliography", "citation")}
+        if "bibliography" not in self.layouts:
+            raise InvalidInputError("The style has no bibliography, only citations or notes. Choose another style.")
+        if any(node.first("layout") is None for node in self.layouts.values()):
+            raise InvalidInputError("The style has no layout. Choose another style.")
+        self.macros = {node.get("name"): node for node in root.children if node.tag == "macro"}
+        if missing := {node.get("macro") for node in root.walk()} - {"", *self.macros}:
+            raise InvalidInputError(f'The style has no macro "{min(missing)[:50]}", but uses it. Choose another style.')
+        language = root.get("default-locale", "en-US")
+        order = ("", language.split("-")[0], language)
+        own = [node for node in root.children if node.tag == "locale" and node.get(_LANGUAGE) in order]
+        locales = [_shipped_locale(name) for name in ("en-US", "en-GB") if name in ("en-US", language)]
+        locales += sorted(own, key=lambda node: order.index(node.get(_LANGUAGE)))
+        terms = (node for one in locales for node in (one.first("terms") or _NOTHING).children)
+        self._terms = {(node.get("name"), node.get("form", "long")): _words(node) for node in terms}
+        self.dates = {node.get("form"): node for one in locales for node in one.children if node.tag == "date"}
+        quotes = [one.get("punctuation-in-quote") for node in locales if (one := node.first("style-options"))]
+        self.takes_stops_into_quotes = [*filter(None, quotes)][-1:] == ["true"]
+        foreign = (
+            f"The style is for {language[:20]}; the words and dates that it does not define itself are in English."
+        )
+        self.remark = "" if language.startswith("en") else foreign
 
     def term(self, name: str, form: str = "long", *, plural: bool = False) -> str:
         """A word in a form, or else in the next longer one; "" if there is none."""
-        while not (found := self.terms.get((name, form))) and form != "long":
+        while not (found := self._terms.get((name, form))) and form != "long":
             form = {"verb-short": "verb", "symbol": "short"}.get(form, "long")
         return found[plural] if found else ""
 
@@ -95,7 +118,7 @@ class CitationStyle:
             term
             for one in self.root.walk()
             for term, after in pairwise(one.children)
-            if term.get("term") in _OF_ACCESS
+            if term.get("term") in ("retrieved", "accessed", "cited")
             and any(one.tag == "date" and one.get("variable") == "accessed" for one in after.walk())
         )
 
@@ -105,60 +128,12 @@ class CitationStyle:
         citation = self.layouts.get("citation")
         return citation is not None and citation.get("disambiguate-add-year-suffix") == "true"
 
-    @property
-    def compares_entries(self) -> bool:
-        """Whether an entry, or its place, depends on the others."""
-        return self.has_year_suffixes or self.layouts["bibliography"].first("sort") is not None
-
 
 def parent_style(root: Node) -> str:
     """The name of the style that a dependent style only points to; "" for a style of its own."""
     links = (root.first("info") or _NOTHING).children if not root.first("bibliography") else ()
     parents = [one.get("href") for one in links if one.get("rel") == "independent-parent"]
     return parents[0].rsplit("/", 1)[-1][:100] if parents else ""
-
-
-def read_style(root: Node) -> CitationStyle:
-    """A style from its XML, see `style_tree`.
-
-    Raises:
-        InvalidInputError: it is not a style of its own with a bibliography.
-    """
-    if root.tag != "style":
-        raise InvalidInputError("The file is not a CSL style: its first element is not <style>.")
-    if parent := parent_style(root):
-        raise InvalidInputError(
-            f'The style only points to "{parent}". Put {parent}.csl into the same folder, or choose another style.'
-        )
-    layouts = {node.tag: node for node in root.children if node.tag in ("bibliography", "citation")}
-    if "bibliography" not in layouts:
-        raise InvalidInputError("The style has no bibliography, only citations or notes. Choose another style.")
-    if any(node.first("layout") is None for node in layouts.values()):
-        raise InvalidInputError("The style has no layout. Choose another style.")
-    macros = {node.get("name"): node for node in root.children if node.tag == "macro"}
-    if missing := {node.get("macro") for node in root.walk()} - {"", *macros}:
-        raise InvalidInputError(f'The style has no macro "{min(missing)[:50]}", but uses it. Choose another style.')
-    language = root.get("default-locale", "en-US")
-    order = ("", language.split("-")[0], language)
-    own = [node for node in root.children if node.tag == "locale" and node.get(_LANGUAGE) in order]
-    locales = [_shipped_locale(name) for name in _LOCALES if name in ("en-US", language)]
-    locales += sorted(own, key=lambda node: order.index(node.get(_LANGUAGE)))
-    quotes = [one.get("punctuation-in-quote") for node in locales if (one := node.first("style-options"))]
-    return CitationStyle(
-        root,
-        macros,
-        layouts,
-        terms={
-            (node.get("name"), node.get("form", "long")): _words(node)
-            for locale in locales
-            for node in (locale.first("terms") or _NOTHING).children
-        },
-        dates={node.get("form"): node for locale in locales for node in locale.children if node.tag == "date"},
-        takes_stops_into_quotes=[*filter(None, quotes)][-1:] == ["true"],
-        remark=""
-        if language.startswith("en")
-        else f"The style is for {language[:20]}; the words and dates that it does not define itself are in English.",
-    )
 
 
 def _words(term: Node) -> tuple[str, str]:
@@ -187,14 +162,13 @@ def style_tree(source: bytes) -> Node:
 
 def _node(element: Element) -> Node:
     texts = [element.text or "", *(child.tail or "" for child in element)]
-    children = tuple(map(_node, element))
-    return Node(element.tag.rpartition("}")[2], dict(element.attrib), children, "".join(texts))
+    return Node(element.tag.rpartition("}")[2], dict(element.attrib), tuple(map(_node, element)), "".join(texts))
 
 
 @cache
 def shipped_style(name: str) -> CitationStyle:
     """A style that comes with the server, by the name of its file in the CSL project."""
-    return read_style(style_tree((_STYLES / f"{name}.csl").read_bytes()))
+    return CitationStyle(style_tree((_STYLES / f"{name}.csl").read_bytes()))
 
 
 @cache

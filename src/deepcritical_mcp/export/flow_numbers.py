@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from deepcritical_mcp.identifiers import normalize_doi
@@ -30,7 +29,6 @@ SEARCHED: Mapping[str, SearchedSource] = {
     "web": SearchedSource("Web search", "website"),
 }
 """Each source that can be searched, by its wire name."""
-CITATION_SEARCHING = SearchedSource("Citation searching", "citation searching")
 LOOK_UPS = SearchedSource("Look-ups of known records", "look-up")
 UNLOGGED = SearchedSource("Added without a logged search", "other")
 
@@ -38,7 +36,7 @@ UNLOGGED = SearchedSource("Added without a logged search", "other")
 def searched_source(search: LoggedSearch) -> SearchedSource:
     """What a logged search searched."""
     if search.kind != "search":
-        return CITATION_SEARCHING if search.kind == "citations" else LOOK_UPS
+        return SearchedSource("Citation searching", "citation searching") if search.kind == "citations" else LOOK_UPS
     return SEARCHED.get(search.source, SearchedSource(search.title, "other"))
 
 
@@ -48,18 +46,25 @@ _SINCE = ("added to ", "posted since ")
 """Those of the limit with which a watch looks for what was added since a day."""
 
 
-@dataclass(frozen=True)
 class DistinctSearch:
     """A search with all of its pages and repetitions: what it led to, and how many of its `total` results were
-    examined, each counted once."""
+    examined, each counted once. `runs` are the pages, each as often as it was asked for; some may overlap."""
 
-    source: SearchedSource
-    queries: tuple[str, ...]
-    ids: frozenset[str]
-    total: int
-    examined: int
-    duplicates: int
-    left_out: int
+    def __init__(self, runs: Sequence[LoggedSearch]) -> None:
+        self.source, self.queries = searched_source(runs[0]), tuple(one.query for one in runs[0].queries)
+        self.ids, self.total = {id for one in runs for id in one.ids}, max(one.total for one in runs)
+        pages: dict[int, list[LoggedSearch]] = {}
+        for one in runs:
+            pages.setdefault(one.first, []).append(one)
+        reached = self.examined = self.duplicates = self.left_out = 0
+        for first, some in sorted(pages.items()):
+            last = first - 1 + max(one.examined for one in some)
+            new = max(0, last - max(reached, first - 1))
+            # If a page overlaps the one before it, only what it had beyond that one counts.
+            most = new if first <= reached else last + max(one.duplicates + one.left_out for one in some)
+            self.duplicates += min(most, max(one.duplicates for one in some))
+            self.left_out += min(most, max(one.left_out for one in some))
+            self.examined, reached = self.examined + new, max(reached, last)
 
 
 def distinct_searches(log: Sequence[LoggedSearch]) -> list[DistinctSearch]:
@@ -71,14 +76,13 @@ def distinct_searches(log: Sequence[LoggedSearch]) -> list[DistinctSearch]:
     for place, one in enumerate(log):
         if one.kind != "lookup" and not one.failed and place not in again:
             pages.setdefault((*_asked(one), _lasting(one)), []).append(one)
-    searches = {key: _together(some) for key, some in pages.items()}
+    searches = {key: DistinctSearch(some) for key, some in pages.items()}
     known = {id for search in searches.values() for id in search.ids}
     for place in sorted(again):
         one = log[place]
-        asked, fresh = _asked(one), frozenset(one.ids) - known
+        asked, fresh = _asked(one), {*one.ids} - known
         alike = [key for key in searches if key[: len(asked)] == asked]
-        key = max(alike, key=lambda key: key[-1] == _lasting(one))
-        searches[key] = replace(searches[key], ids=searches[key].ids | fresh)
+        searches[max(alike, key=lambda key: key[-1] == _lasting(one))].ids |= fresh
         known |= fresh
     return list(searches.values())
 
@@ -113,37 +117,10 @@ def has_since(one: LoggedSearch) -> bool:
     return one.is_watch and any(limit.startswith(_SINCE) for limit in one.filters)
 
 
-def _together(runs: Sequence[LoggedSearch]) -> DistinctSearch:
-    """`runs` are the pages of one search, each as often as it was asked for; some may overlap."""
-    pages: dict[int, list[LoggedSearch]] = {}
-    for one in runs:
-        pages.setdefault(one.first, []).append(one)
-    reached = examined = duplicates = left_out = 0
-    for first, some in sorted(pages.items()):
-        last = first - 1 + max(one.examined for one in some)
-        new = max(0, last - max(reached, first - 1))
-        # If a page overlaps the one before it, only what it had beyond that one counts.
-        most = new if first <= reached else last + max(one.duplicates + one.left_out for one in some)
-        duplicates += min(most, max(one.duplicates for one in some))
-        left_out += min(most, max(one.left_out for one in some))
-        examined, reached = examined + new, max(reached, last)
-    return DistinctSearch(
-        source=searched_source(runs[0]),
-        queries=tuple(one.query for one in runs[0].queries),
-        ids=frozenset(id for one in runs for id in one.ids),
-        total=max(one.total for one in runs),
-        examined=examined,
-        duplicates=duplicates,
-        left_out=left_out,
-    )
-
-
 NO_REASON = "no reason given"
-_FULL_TEXT_TOOL = "get_full_text"
 
 
-@dataclass(frozen=True)
-class IdentifiedRecords:
+class IdentifiedRecords(NamedTuple):
     """How many records a source led to. `searches` are distinct: pages and repetitions of one count once."""
 
     source: SearchedSource
@@ -151,9 +128,12 @@ class IdentifiedRecords:
     searches: int
 
 
-@dataclass(frozen=True)
 class FlowNumbers:
-    """The numbers of a flow diagram. `total_identified` = `duplicates` + `left_out` + `removed` + `records`, and
+    """The numbers of a session's flow diagram. `publications` are all that it has: what is missing counts as removed.
+
+    A record that three searches found is identified three times and screened once. The pages of a search, and the same
+    search asked again, also by a watch, identify a record once. A look-up identifies only what no search has found.
+    `total_identified` = `duplicates` + `left_out` + `removed` + `records`, and
     `records` = `excluded_records` + `included` + `cited` + `undecided`.
 
     Attributes:
@@ -170,74 +150,38 @@ class FlowNumbers:
         retrieved: of `records`, those whose full text, page or whole registration is in the session.
         not_retrieved: of `records`, those whose full text was asked for but not found, and is not in the session.
         retracted: ids of the `records` that are retracted, each with its decision.
+        total_identified: records of all sources, before duplicates were removed.
+        excluded_records: those that were excluded, for whatever reason.
+        screened: those with a decision; whether anybody looked at the others is not known.
         asked: when the status of the records was last asked; `unchecked` is how many nobody was asked about.
     """
 
-    identified: tuple[IdentifiedRecords, ...]
-    duplicates: int
-    left_out: int
-    removed: int
-    records: int
-    excluded: Mapping[str, int]
-    excluded_with_text: Mapping[str, int]
-    included: int
-    cited: int
-    undecided: int
-    retrieved: int
-    not_retrieved: int
-    retracted: Mapping[str, str]
-    asked: str
-    unchecked: int
-
-    @property
-    def total_identified(self) -> int:
-        """Records of all sources, before duplicates were removed."""
-        return sum(one.records for one in self.identified)
-
-    @property
-    def excluded_records(self) -> int:
-        """Records that were excluded, for whatever reason."""
-        return sum(self.excluded.values()) + sum(self.excluded_with_text.values())
-
-    @property
-    def screened(self) -> int:
-        """Records with a decision. Whether anybody looked at the others is not known."""
-        return self.records - self.undecided
-
-
-def flow_numbers(log: Sequence[LoggedSearch], publications: Iterable[Publication]) -> FlowNumbers:
-    """The numbers of a session. `publications` are all that it has: what is missing counts as removed.
-
-    A record that three searches found is identified three times and screened once. The pages of a search, and the same
-    search asked again, also by a watch, identify a record once. A look-up identifies only what no search has found.
-    """
-    known = {one.id: one for one in publications if not one.is_note}
-    records, now = list(known.values()), _present_ids(known.values())
-    searches, look_ups = distinct_searches(log), [one for one in log if one.kind == "lookup" and not one.is_check]
-    found = {now.get(id, id) for search in searches for id in search.ids}
-    looked_up = {now.get(id, id) for one in look_ups for id in one.ids} - found
-    asked = {now.get(id, id) for one in log if one.tool == _FULL_TEXT_TOOL for id in one.ids}
-    excluded, decisions = (
-        [one for one in records if one.screening == "excluded"],
-        Counter(one.screening for one in records),
-    )
-    return FlowNumbers(
-        identified=_identified(searches, len(looked_up), len(look_ups), len(known.keys() - found - looked_up)),
-        duplicates=sum(len(one.ids) + one.duplicates for one in searches) - len(found),
-        left_out=sum(one.left_out for one in searches),
-        removed=len((found | looked_up) - known.keys()),
-        records=len(records),
-        excluded=_reasons(one for one in excluded if not has_whole_text(one)),
-        excluded_with_text=_reasons(one for one in excluded if has_whole_text(one)),
-        included=decisions["included"],
-        cited=decisions["cited"],
-        undecided=decisions[""],
-        retrieved=sum(map(has_whole_text, records)),
-        not_retrieved=sum(not has_whole_text(known[id]) for id in asked & known.keys()),
-        retracted={one.id: one.screening for one in records if one.status == "retracted"},
-        asked=asked_on(*(one.status_checked for one in records)),
-        unchecked=sum(not one.status_checked for one in records),
-    )
+    def __init__(self, log: Sequence[LoggedSearch], publications: Iterable[Publication]) -> None:
+        known = {one.id: one for one in publications if not one.is_note}
+        records, now = list(known.values()), _present_ids(known.values())
+        searches, look_ups = distinct_searches(log), [one for one in log if one.kind == "lookup" and not one.is_check]
+        found = {now.get(id, id) for search in searches for id in search.ids}
+        looked_up = {now.get(id, id) for one in look_ups for id in one.ids} - found
+        asked = {now.get(id, id) for one in log if one.tool == "get_full_text" for id in one.ids}
+        excluded = [one for one in records if one.screening == "excluded"]
+        decisions = Counter(one.screening for one in records)
+        unlogged = len(known.keys() - found - looked_up)
+        self.identified = _identified(searches, len(looked_up), len(look_ups), unlogged)
+        self.duplicates = sum(len(one.ids) + one.duplicates for one in searches) - len(found)
+        self.left_out = sum(one.left_out for one in searches)
+        self.removed = len((found | looked_up) - known.keys())
+        self.records = len(records)
+        self.excluded = _reasons(one for one in excluded if not has_whole_text(one))
+        self.excluded_with_text = _reasons(one for one in excluded if has_whole_text(one))
+        self.included, self.cited, self.undecided = (decisions[one] for one in ("included", "cited", ""))
+        self.retrieved = sum(map(has_whole_text, records))
+        self.not_retrieved = sum(not has_whole_text(known[id]) for id in asked & known.keys())
+        self.retracted = {one.id: one.screening for one in records if one.status == "retracted"}
+        self.asked = asked_on(*(one.status_checked for one in records))
+        self.unchecked = sum(not one.status_checked for one in records)
+        self.total_identified = sum(one.records for one in self.identified)
+        self.excluded_records = len(excluded)
+        self.screened = self.records - self.undecided
 
 
 def _identified(

@@ -60,15 +60,6 @@ def without_full_texts(publication: Publication) -> Publication:
     return publication if texts == publication.texts else publication.model_copy(update={"texts": texts})
 
 
-def read_texts(publication: Publication) -> tuple[Text, ...]:
-    """The texts of a publication that have, or had, parts: full texts, and pages with a licence."""
-    return tuple(
-        text
-        for text in publication.texts
-        if not text.is_users and text.content != NO_ABSTRACT and (text.kind == "full_text" or text.licence)
-    )
-
-
 _SPECIES = re.compile(r"(?<!\S)\(?[A-Z]\. [a-z]{3,}(?![^\W_])")
 _PAGES = re.compile(r"(\w+)\s*[-‐-―−]+\s*(\w+)")
 _ROMAN = re.compile(r"[ivxlc]+")
@@ -76,9 +67,7 @@ _ROMAN = re.compile(r"[ivxlc]+")
 _PLAIN_LETTERS = str.maketrans(
     {"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h"}
 )
-_NOT_IN_KEYS = FUNCTION_WORDS | set(
-    "can had how no not or retracted retraction than these versus vs when who why".split()
-)
+_NOT_IN_KEYS = FUNCTION_WORDS | {*data_table(__file__, "words.txt")["not in keys"].split()}
 TRIAL_GENRE = "Clinical trial registration"
 """What kind of report a trial's registration is, which is how Zotero keeps those of ClinicalTrials.gov."""
 SEASONS = {"spring": 1, "summer": 2, "fall": 3, "autumn": 3, "winter": 4}
@@ -225,12 +214,15 @@ class Reference:
 
     @property
     def licences(self) -> tuple[str, ...]:
-        """Of each text that was read whole, what it may be used for, a sentence each."""
+        """Of each text that was read whole, a full text or a page with a licence, what it may be used for, a sentence
+        each."""
+        read = [one for one in self.publication.texts if not one.is_users and one.content != NO_ABSTRACT]
         return tuple(
             f"{one.kind.replace('_', ' ').capitalize()} ({one.provider}): licence "
             + ", ".join(filter(None, (one.licence.rstrip(".") or "unknown", one.url)))
             + "."
-            for one in read_texts(self.publication)
+            for one in read
+            if one.kind == "full_text" or one.licence
         )
 
     @property
@@ -295,8 +287,7 @@ def references(publications: Iterable[Publication], start: int = 0) -> Iterator[
 
 
 def _without_stop(title: str) -> str:
-    has_stop = title.endswith(".") and not title.endswith(("..", ". ."))
-    return (title[:-1].rstrip() or title) if has_stop else title
+    return (title[:-1].rstrip() or title) if title.endswith(".") and not title.endswith(("..", ". .")) else title
 
 
 def parts_of_date(date: str) -> tuple[int, ...]:
@@ -344,15 +335,7 @@ def _keeps_case(word: str, *, initial_counts: bool) -> bool:
 
 ALWAYS = frozenset({"id", "source", "title", "status", "status_notices", "status_checked"})
 """What every record keeps: what it is, what it is called, and that it was retracted, as of which day."""
-_ALONGSIDE: Mapping[str, tuple[str, ...]] = {
-    "title": ("vernacular_title", "book_title"),
-    "authors": ("editors",),
-    "url": ("accessed",),
-    "date": ("issue_date", "electronic_date", "publication_stage", "book_years", "revised_date"),
-    "journal": ("issn",),
-    "journal_abbreviation": ("medline_abbreviation",),
-    "publisher": ("publisher_place", "isbn", "bookshelf_id"),
-}
+_ALONGSIDE = {row[1]: row[2].split() for row in _ROWS if row[0] == "with"}
 """Fields that results do not have, and the one of theirs that they go with."""
 RECORD_FIELDS = tuple(dict.fromkeys(("id", *Bibliography.model_fields, "authors", "abstract", "notes")))
 """What can be chosen for a reference manager's file."""

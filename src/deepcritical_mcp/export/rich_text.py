@@ -9,6 +9,7 @@ from html import escape
 from itertools import groupby
 from typing import NamedTuple
 
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.export.reference_managers import escaped, escaped_start
 
 KEEP = "keep"
@@ -22,18 +23,11 @@ _TOKEN = re.compile(r"\S+")
 _PART = re.compile(r"[^-–—/]+")
 _FIRST_OF, _SECOND_OF = "!. !: ?. ?: :. ;. ;:".split(), (":!", ":?", ";!", ";?", " ,", " .", " ;", " :")
 _STRAIGHT_OPENING = re.compile(r'(?<![^\s(\[/–—-])"')
-_STOP_WORDS = frozenset(
-    """a an and as at but by c ca d de down et for from in into nor of on onto or over so the till to up v van via von
-    vs with yet""".split()
-)
-"""English words that title case leaves small, from the CSL specification and pandoc's practice."""
-_HTML_TAGS: Mapping[str, tuple[str, str]] = {
-    "italic": ("<i>", "</i>"),
-    "bold": ("<b>", "</b>"),
-    "underline": ("<u>", "</u>"),
-    "small-caps": ('<span style="font-variant: small-caps">', "</span>"),
-    "sup": ("<sup>", "</sup>"),
-    "sub": ("<sub>", "</sub>"),
+_STOP_WORDS = frozenset(data_table(__file__, "words.txt")["small in titles"].split())
+"""English words that title case leaves small."""
+_TAGS = {"italic": "i", "bold": "b", "underline": "u", "small-caps": 'span style="font-variant: small-caps"'}
+_HTML_TAGS = {
+    mark: (f"<{tag}>", f"</{tag.split()[0]}>") for mark, tag in (_TAGS | {"sup": "sup", "sub": "sub"}).items()
 }
 _MARKDOWN_TAGS = {"italic": ("*", "*"), "bold": ("**", "**"), **{name: _HTML_TAGS[name] for name in ("sup", "sub")}}
 
@@ -60,8 +54,7 @@ def read_title(text: str) -> Rich:
         return rich(text)
     runs, place = list[Run](), 0
     for span in _SPAN.finditer(text):
-        mark = _SPAN_MARKS.get(span[1], KEEP)
-        runs += [*rich(text[place : span.start()]), *marked(rich(span[2]), mark)]
+        runs += [*rich(text[place : span.start()]), *marked(rich(span[2]), _SPAN_MARKS.get(span[1], KEEP))]
         place = span.end()
     return (*runs, *rich(text[place:]))
 

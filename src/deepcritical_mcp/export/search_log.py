@@ -17,7 +17,6 @@ from deepcritical_mcp.export.flow_numbers import (
     IdentifiedRecords,
     SearchedSource,
     distinct_searches,
-    flow_numbers,
     has_since,
     repetitions,
     searched_source,
@@ -268,7 +267,7 @@ _NO_LOG = "No search is in the log of this session. What was searched elsewhere 
 def search_log_export(
     log: Sequence[LoggedSearch], publications: Iterable[Publication], output: str, *, title: str = ""
 ) -> str:
-    """The log of a session with the title `title`; `publications` are all that the session has (see `flow_numbers`).
+    """The log of a session with the title `title`; `publications` are all that the session has (see `FlowNumbers`).
 
     "markdown" has a table, a paragraph for the methods section, the numbers of a flow diagram, and what is left for
     the author to add. "csv" has a row for each query. "json" is an array of the entries as they were recorded.
@@ -277,7 +276,7 @@ def search_log_export(
         return json.dumps([one.model_dump(mode="json") for one in log], ensure_ascii=False, indent=1) + "\n"
     if output == "csv":
         return csv_table(COLUMNS, ([read(row) for read in _CELLS.values()] for row in _rows(log)))
-    numbers = flow_numbers(log, publications)
+    numbers = FlowNumbers(log, publications)
     heading = f"# Search log: {plain_line(title)}" if title else "# Search log"
     sections = {
         heading: markdown_table(_SHOWN, ([_shown(name, row) for name in _SHOWN] for row in _rows(log)))
@@ -285,7 +284,7 @@ def search_log_export(
         else _NO_LOG,
         "## Queries as the sources read them": _translations(log),
         "## For the methods section": methods_paragraph(log, numbers),
-        "## Numbers for a PRISMA 2020 flow diagram": flow_table(numbers),
+        "## Numbers for a PRISMA 2020 flow diagram": markdown_table(_STEP_COLUMNS, map(list, _steps(numbers))),
         "## Left for the author (PRISMA-S)": "".join(f"- {one}\n" for one in left_to_the_author(log)),
     }
     return "\n".join(f"{name}\n\n{text.rstrip()}\n" for name, text in sections.items() if text)
@@ -314,12 +313,11 @@ def _rows(log: Sequence[LoggedSearch]) -> Iterator[_Row]:
             yield _Row(f"{number}{letter}", search, query, not place, number - 1 in again)
 
 
-def flow_table(numbers: FlowNumbers) -> str:
-    """The numbers of a flow diagram, and where each comes from."""
-    return markdown_table(("Step", "Records", "How it is counted"), map(list, _steps(numbers)))
+_STEP_COLUMNS = ("Step", "Records", "How it is counted")
 
 
 def _steps(numbers: FlowNumbers) -> Iterator[tuple[str, str, str]]:
+    """The numbers of a flow diagram, and where each comes from."""
     for one in numbers.identified:
         label = one.source.method if one.source.method in ("database", "register", "website") else "other methods"
         yield f"Identified: {cell(one.source.name)} ({label})", str(one.records), _origin(one)

@@ -58,7 +58,9 @@ def study_designs(record: Publication) -> tuple[str, ...]:
     if not SECONDARY & {*said}:
         headings = (_BY_HEADING[one] for one in record.mesh_terms if one in _BY_HEADING)
         said += [one for one in headings if not _is_denied(one, said)]
-    return tuple(_without_wider(one for one in said if not _is_denied(one, said)))
+    names = dict.fromkeys(one for one in said if not _is_denied(one, said))
+    # without those that another one states more precisely
+    return tuple(one for one in names if not {*_WIDER.get(one, "").split("; ")} & names.keys())
 
 
 def _is_denied(design: str, said: Collection[str]) -> bool:
@@ -71,13 +73,6 @@ def _named(phrases: Iterable[re.Match[str]]) -> Iterator[str]:
         yield from (name for name, pattern in {**_SAID, **_ADJECTIVES}.items() if re.search(pattern, phrase[0]))
 
 
-def _without_wider(said: Iterable[str]) -> Iterator[str]:
-    """Each once, without those that another one states more precisely."""
-    names = dict.fromkeys(said)
-    return (one for one in names if not {*_WIDER.get(one, "").split("; ")} & names.keys())
-
-
-_STRAINS = ("Mice", "Rats")
 _COUNTRIES = frozenset(data_lines(__file__, "countries.txt"))
 _SHORT_FORMS = dict.fromkeys(("USA", "US", "U.S."), "United States") | {"UK": "United Kingdom"}
 _NAMES = "|".join(map(re.escape, sorted((*_COUNTRIES, *_SHORT_FORMS), key=len, reverse=True)))
@@ -94,7 +89,7 @@ _NEAR = 120
 
 def population(record: Publication) -> tuple[str, ...]:
     """MeSH's words for people and animals."""
-    strains = {strain for strain in _STRAINS for one in record.mesh_terms if one.startswith(f"{strain}, ")}
+    strains = {strain for strain in ("Mice", "Rats") for one in record.mesh_terms if one.startswith(f"{strain}, ")}
     headings = {*record.mesh_terms, *strains}
     return tuple(one for one in (*_PEOPLE_HEADINGS, *_ANIMALS) if one in headings)
 
@@ -277,12 +272,8 @@ class _Study:
 
 
 _READ: Mapping[str, Callable[[_Study], str]] = {
-    "id": lambda one: one.record.id,
     "study": lambda one: one.name,
     "year": lambda one: one.year,
-    "title": lambda one: one.record.title,
-    "doi": lambda one: one.record.doi,
-    "form": lambda one: one.record.form,
     "design": lambda one: one.facts.get("Design", "") or "; ".join(one.designs),
     "n": lambda one: one.facts.get("Enrollment", "") or people_included(one.abstract, one.designs),
     "studies_included": lambda one: studies_included(one.abstract, one.designs),
@@ -296,13 +287,14 @@ _READ: Mapping[str, Callable[[_Study], str]] = {
     "conflict_of_interest": lambda one: clipped(clean_line(one.record.conflict_of_interest), _MAX_INTERESTS),
     "full_text": lambda one: "yes" if has_whole_text(one.record) else "no",
     "status": lambda one: one.record.status,
-    "status_checked": lambda one: one.record.status_checked,
     "decision": lambda one: one.record.screening,
     "reason": lambda one: one.record.screening_reason,
-    "decisions": lambda one: "; ".join(one.record.history),
-    "tags": lambda one: "; ".join(one.record.tags),
 }
-TABLE_FIELDS = tuple(_READ)
+"""What a reference does not tell by itself."""
+TABLE_FIELDS = tuple(
+    """id study year title doi form design n studies_included population country phase allocation trial_status
+    registration funding conflict_of_interest full_text status status_checked decision reason decisions tags""".split()
+)
 """The columns, in this order unless others are asked for."""
 
 
@@ -328,6 +320,4 @@ def study_table(publications: Iterable[Publication], output: str, *, fields: Seq
 def _row(reference: Reference, fields: Sequence[str]) -> list[str]:
     """The title with the mark of a retracted publication, whichever table it is from."""
     study = _Study(reference.publication)
-    is_listed = {name: name not in TABLE_FIELDS or name == "title" for name in fields}
-    values = {name: listed_value(reference, name) if is_listed[name] else _READ[name](study) for name in fields}
-    return [values[name] for name in fields]
+    return [_READ[name](study) if name in _READ else listed_value(reference, name) for name in fields]

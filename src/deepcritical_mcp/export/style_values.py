@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from deepcritical_mcp.export.citation_style import CitationStyle, Node
 from deepcritical_mcp.export.reference import ET_AL, SEASONS, Reference
@@ -16,7 +15,6 @@ from deepcritical_mcp.models import status_label
 
 _PARTS = ("year", "month", "day")
 _FONTS = ("font-style", "font-weight", "font-variant", "text-decoration", "vertical-align")
-_MARKS = ("italic", "bold", "small-caps", "underline", "sup", "sub")
 _DatePart = tuple[str, Mapping[str, str]]
 """A part's name and its options."""
 
@@ -72,8 +70,7 @@ def _date_text(
     place, form = _PARTS.index(name), options.get("form", "long")
     if place >= len(numbers):
         season = date.season if name == "month" else ""
-        known = season.lower() in SEASONS
-        return style.term(f"season-{SEASONS[season.lower()]:02}") if known else season
+        return style.term(f"season-{SEASONS[season.lower()]:02}") if season.lower() in SEASONS else season
     number = numbers[place]
     if name == "month" and form in ("long", "short"):
         return style.term(f"month-{number:02}", form)
@@ -93,23 +90,19 @@ def finished(text: Rich, options: Mapping[str, str], *, bare: bool = False) -> R
         text = without_stops(text)
     text = recased(text, options.get("text-case", ""))
     for mark in map(options.get, _FONTS):
-        text = marked(text, mark) if mark in _MARKS else text
+        text = marked(text, mark) if mark in ("italic", "bold", "small-caps", "underline", "sup", "sub") else text
     return text if bare else joined_text([rich(options.get("prefix", "")), text, rich(options.get("suffix", ""))])
 
 
 _DEFAULTS = {
-    "delimiter": ", ",
     "form": "long",
-    "sort-separator": ", ",
-    "delimiter-precedes-last": "contextual",
-    "delimiter-precedes-et-al": "contextual",
     "et-al-use-first": "1",
-    "initialize": "true",
-    "initialize-with-hyphen": "true",
     "demote-non-dropping-particle": "display-and-sort",
+    **dict.fromkeys(("delimiter", "sort-separator"), ", "),
+    **dict.fromkeys(("delimiter-precedes-last", "delimiter-precedes-et-al"), "contextual"),
+    **dict.fromkeys(("initialize", "initialize-with-hyphen"), "true"),
 }
 _OWN_NAMES = {"delimiter": "name-delimiter", "form": "name-form"}
-_SHORTENED = ("Jr", "Sr")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
@@ -172,7 +165,7 @@ def _written_name(name: StyleName, place: int, options: NameOptions) -> Rich:
     # "Jr." without a full stop where the style's initials have none.
     has_stop = "." in options["initialize-with"] or "initialize-with" not in options
     bare = name.suffix.removesuffix(".")
-    suffix = f"{bare}." if has_stop and bare in _SHORTENED else bare
+    suffix = f"{bare}." if has_stop and bare in ("Jr", "Sr") else bare
     if _CJK.search(name.family):
         return rich(f"{name.family}{name.given}")
     if not _is_inverted(options, place):
@@ -258,8 +251,7 @@ SHORT_FORMS = {"title": "title-short", "container-title": "container-title-short
 """Variables with a short form, and the variable that has it."""
 
 
-@dataclass(frozen=True)
-class StyleName:
+class StyleName(NamedTuple):
     """A name in its parts; `literal` is a collective author's whole name."""
 
     family: str = ""
@@ -270,8 +262,7 @@ class StyleName:
     literal: str = ""
 
 
-@dataclass(frozen=True)
-class StyleDate:
+class StyleDate(NamedTuple):
     """A date, or the first and the last of a range, each of up to three numbers. `season`: its words or its number;
     `is_open`: of a range without an end."""
 
@@ -281,58 +272,43 @@ class StyleDate:
     is_open: bool = False
 
 
-@dataclass(frozen=True)
 class StyleItem:
-    """A publication as a style sees it.
+    """A reference as a style sees it, by the variables of styles.
 
     Attributes:
         names_cut: whether its record names only its first authors.
         is_edited: whether the names under "author" are those of editors.
     """
 
-    key: str
-    type: str
-    language: str
-    texts: Mapping[str, Rich]
-    names: Mapping[str, Sequence[StyleName]]
-    dates: Mapping[str, StyleDate]
-    names_cut: bool = False
-    is_edited: bool = False
+    is_edited = False
+
+    def __init__(self, reference: Reference) -> None:
+        item, years = style_fields(reference), _YEARS.fullmatch(reference.publication.book_years)
+        self.key, self.type, self.language = reference.key, str(item["type"]), str(item.get("language", ""))
+        self.texts, self.names, self.dates = dict[str, Rich](), dict[str, Sequence[StyleName]](), dict[str, StyleDate]()
+        for name, value in item.items():
+            if isinstance(value, list):
+                self.names[name] = [_name(one) for one in cast("list[dict[str, str]]", value)]
+            elif isinstance(value, dict):
+                date = cast("dict[str, Any]", value)
+                self.dates[name] = StyleDate(*date["date-parts"][:2], season=date.get("season", ""))
+            else:
+                text, word = read_title(str(value)), str(value).split(" ")[0]
+                has_own_case = name in _PROPER_NAMES and word[:1].islower() and not word.islower()  # medRxiv
+                self.texts[name] = marked(text, KEEP) if has_own_case else text
+        if reference.form == "book" and years:
+            end = (int(years[2]),) if years[2] else ()
+            self.dates["issued"] = StyleDate((int(years[1]),), end, is_open=not end)
+        self.names_cut = ET_AL in reference.publication.authors
 
     def has(self, variable: str) -> bool:
         """Whether something is known of it."""
         return variable in self.texts or variable in self.names or variable in self.dates
 
-    @property
-    def is_without_authors(self) -> bool:
-        """Whether it has editors only."""
-        return bool(self.names.get("editor")) and not self.names.get("author")
-
-    def with_editors_first(self) -> StyleItem:
-        """With the editors in place of authors, for styles that have no place for editors of a whole book."""
-        return replace(self, names={**self.names, "author": self.names["editor"], "editor": ()}, is_edited=True)
-
-
-def style_item(reference: Reference) -> StyleItem:
-    """The variables that styles get of a reference."""
-    texts, names, dates = dict[str, Rich](), dict[str, Sequence[StyleName]](), dict[str, StyleDate]()
-    item = style_fields(reference)
-    for name, value in item.items():
-        if isinstance(value, list):
-            names[name] = [_name(one) for one in cast("list[dict[str, str]]", value)]
-        elif isinstance(value, dict):
-            date = cast("dict[str, Any]", value)
-            dates[name] = StyleDate(*date["date-parts"][:2], season=date.get("season", ""))
-        else:
-            text, word = read_title(str(value)), str(value).split(" ")[0]
-            has_own_case = name in _PROPER_NAMES and word[:1].islower() and not word.islower()  # medRxiv
-            texts[name] = marked(text, KEEP) if has_own_case else text
-    if reference.form == "book" and (years := _YEARS.fullmatch(reference.publication.book_years)):
-        end = (int(years[2]),) if years[2] else ()
-        dates["issued"] = StyleDate((int(years[1]),), end, is_open=not end)
-    cut = ET_AL in reference.publication.authors
-    kind, language = str(item["type"]), str(item.get("language", ""))
-    return StyleItem(reference.key, kind, language, texts, names, dates, names_cut=cut)
+    def put_editors_first(self) -> None:
+        """Put the editors in place of authors, for styles that have no place for editors of a whole book."""
+        self.names |= {"author": self.names["editor"], "editor": ()}
+        self.is_edited = True
 
 
 def style_fields(reference: Reference) -> dict[str, object]:

@@ -15,7 +15,6 @@ _SIGN = "[-=+@＝＋－＠]"
 _FORMULA = re.compile(rf"[^\w(\[{{]*{_SIGN}")
 """A sign that begins a formula, after nothing but punctuation."""
 _AFTER_SEMICOLON = re.compile(rf"(;[\s\"']*)(?={_SIGN})")
-_NOT_IN_CODE = frozenset("`|\\")
 
 
 def csv_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -38,8 +37,7 @@ def _without_formula(cell: str) -> str:
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in GitHub's Markdown. The cells are Markdown already: see `cell` and `code_cell`."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in [head, ["---"] * len(head), *rows])
 
 
 def cell(text: str) -> str:
@@ -55,7 +53,7 @@ def plain_line(text: str) -> str:
 def code_cell(text: str) -> str:
     """`text` as code, so that it can be copied as it is; escaped if it cannot stand in code in a table."""
     line = clean_line(text)
-    return cell(line) if not line or _NOT_IN_CODE & {*line} else f"`{line}`"
+    return cell(line) if not line or {*"`|\\"} & {*line} else f"`{line}`"
 
 
 @dataclass(frozen=True)
@@ -88,9 +86,8 @@ class TextPieces:
         return self._combined(start, count), count
 
     def _combined(self, start: int, count: int) -> str:
-        body = self.separator.join(self.pieces[start : start + count])
         table_head = "".join(self.pieces[: self.repeated]) if start >= self.repeated else ""
-        return f"{self.head}{table_head}{body}{self.tail}"
+        return f"{self.head}{table_head}{self.separator.join(self.pieces[start : start + count])}{self.tail}"
 
 
 JSON_ARRAY = TextPieces(head="[\n", separator=",\n", tail="\n]\n")

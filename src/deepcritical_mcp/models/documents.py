@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from operator import eq, not_
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_serializer, model_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -36,11 +36,6 @@ class ReferenceProblem(Value):
     written: Annotated[str, _LEFT_OUT] = ""
     true: Annotated[str, _LEFT_OUT] = ""
     minor: Annotated[bool, _LEFT_OUT] = False
-
-    @property
-    def is_further_work(self) -> bool:
-        """Whether it is a further work in the entry, which was not checked."""
-        return self.field == "work"
 
 
 class CheckedRecord(Value):
@@ -137,11 +132,7 @@ class CheckedClaim(Value):
 
 Finding = CheckedReference | CheckedQuotation | CheckedClaim
 FindingKind = Literal["reference", "quotation", "claim"]
-_KINDS: Mapping[type[Finding], FindingKind] = {
-    CheckedReference: "reference",
-    CheckedQuotation: "quotation",
-    CheckedClaim: "claim",
-}
+_KINDS: Mapping[type[Finding], FindingKind] = dict(zip(get_args(Finding), get_args(FindingKind), strict=True))
 """The fields of `CitationReport` are named after these, in the plural."""
 
 
@@ -191,15 +182,13 @@ class CitationReport(Value):
 def findings_of(report: CitationReport) -> tuple[Finding, ...]:
     """All findings of a report in its order, the one in which `offset` counts."""
     queues: dict[FindingKind, Iterator[Finding]] = {name: iter(getattr(report, f"{name}s")) for name in _KINDS.values()}
-    ordered = [next(queues[kind]) for kind in report.order]
-    return (*ordered, *chain.from_iterable(queues.values()))
+    return (*(next(queues[kind]) for kind in report.order), *chain.from_iterable(queues.values()))
 
 
 def with_findings(report: CitationReport, findings: Sequence[Finding]) -> CitationReport:
     """The same report with these findings only, in this order; `counts` and all else stay."""
-    order = tuple(_KINDS[type(one)] for one in findings)
     found = {f"{name}s": tuple(one for one in findings if _KINDS[type(one)] == name) for name in _KINDS.values()}
-    return report.model_copy(update={**found, "order": order})
+    return report.model_copy(update={**found, "order": tuple(_KINDS[type(one)] for one in findings)})
 
 
 DocumentStatus = Literal["full_text", "abstract_only", "not_allowed", "not_found", "no_text"]

@@ -217,7 +217,7 @@ class Publication(Bibliography):
     """
 
     id: str
-    texts: Annotated[tuple[Text, ...], MergeRule("texts", _merged_texts), Field(min_length=1)]
+    texts: Annotated[tuple[Text, ...], MergeRule(_merged_texts), Field(min_length=1)]
     authors: Annotated[tuple[AuthorName, ...], FIRST_KNOWN] = ()
     found_by: Annotated[tuple[Line, ...], UNION] = ()
     vernacular_title: Annotated[Line, FIRST_KNOWN] = ""

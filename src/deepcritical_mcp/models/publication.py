@@ -35,42 +35,21 @@ NoticeKind = Literal[
     "derived",
 ]
 
-SOURCE_LABELS: Mapping[CitationSource, str] = {
-    "pubmed": "PubMed",
-    "preprint": "Preprint",
-    "trial": "Trial",
-    "web": "Web",
-    "user": "Own note",
-}
-"""How each source is shown, in this order."""
 PREPRINT = "Preprint"
 """PubMed's publication type of a preprint."""
-STATUSES: Mapping[PublicationStatus, str] = {
-    "unchecked": "UNCHECKED",
-    "ok": "",
-    "notice": "NOTICE",
-    "superseded": "SUPERSEDED",
-    "corrected": "CORRECTED",
-    "concern": "EXPRESSION OF CONCERN",
-    "retracted": "RETRACTED",
+_WORDS_OF = [[cell.strip() for cell in row.split("|")] for row in data_lines(__file__, "status_words.txt")]
+_LABELS: dict[str, dict[Any, str]] = {
+    kind: {row[1]: row[2] for row in _WORDS_OF if row[0] == kind} for kind in dict.fromkeys(row[0] for row in _WORDS_OF)
 }
+SOURCE_LABELS: Mapping[CitationSource, str] = _LABELS["source"]
+"""How each source is shown, in this order."""
+STATUSES: Mapping[PublicationStatus, str] = _LABELS["status"]
 """Each status and its label, the mildest first. "ok" means that a source that knows was asked, on the day that
 `status_checked` names; "unchecked" that none was asked."""
-NOTICE_LABELS: Mapping[NoticeKind, str] = {
-    "retraction": "Retraction",
-    "partial_retraction": "Partial retraction",
-    "concern": "Expression of concern",
-    "erratum": "Erratum",
-    "update": "Newer version",
-    "about": "About",
-    "published": "Published as",
-    "preprint": "Preprint",
-    "earlier": "Earlier version",
-    "republished": "Republished as",
-    "result": "Paper named by the sponsor",
-    "derived": "Paper found by NLM's matching",
-}
-"""How each kind of notice is introduced; notices are listed in this order. The last two are a trial's."""
+NOTICE_LABELS: Mapping[NoticeKind, str] = _LABELS["notice"]
+"""How each kind of notice is introduced; notices are listed in this order."""
+_STATUS_OF: Mapping[Any, Any] = {row[1]: row[3] for row in _WORDS_OF if row[3:]}
+"""The status that a notice gives its record."""
 MAX_TRIAL_PAPERS = 20
 """How many papers of a trial are among its notices."""
 
@@ -187,11 +166,10 @@ _ET_AL = re.compile(r"[\s,;]{1,3}et al\.?$", re.IGNORECASE)
 _DEGREE = re.compile(r"(?:M\.?D|Ph\.?D|M\.?Sc|B\.?Sc|M\.?P\.?H|R\.?N|Dr\.?P\.?H)\.?", re.IGNORECASE)
 _FAMILY_AND_INITIALS = re.compile(rf"[^\W\d_].+ {_INITIALS.pattern}")
 _CAPITALIZED = re.compile(r"[^\W\d_][\w’'-]*[^\W\d_A-Z]|[A-Z]\.?")
-_WORDS = {"organization": list[str](), "given": list[str]()}
-for _kind, _, _some in (line.partition(": ") for line in data_lines(__file__, "name_words.txt")):
-    _WORDS[_kind] += _some.split()
-_COLLECTIVE = re.compile(rf"\b(?:{'|'.join(_WORDS['organization'])})\b", re.IGNORECASE)
-_GIVEN_NAMES = frozenset(_WORDS["given"])
+_SOME = [line.partition(": ") for line in data_lines(__file__, "name_words.txt")]
+_ORGANIZATION, _GIVEN = (" ".join(one for kind, _, one in _SOME if kind == some) for some in ("organization", "given"))
+_COLLECTIVE = re.compile(rf"\b(?:{'|'.join(_ORGANIZATION.split())})\b", re.IGNORECASE)
+_GIVEN_NAMES = frozenset(_GIVEN.split())
 """A name of two or three words that has none of these, and no initials, may be a company's."""
 
 
@@ -249,7 +227,6 @@ def split_names(text: str) -> list[AuthorName]:
 class MergeRule:
     """How to merge one field; `combine` gets the value of the more reliable description first."""
 
-    name: str
     combine: Callable[[Any, Any], Any]
 
 
@@ -258,18 +235,14 @@ def united(first: Iterable[Any], second: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys((*first, *second)))
 
 
-FIRST_KNOWN = MergeRule("first known", lambda first, second: first or second)
-FIRST = MergeRule("first", lambda first, second: first)
-UNION = MergeRule("union", united)
-FIRST_TITLE = MergeRule("first title", lambda first, second: second if first == NO_TITLE else first)
-FINER_DATE = MergeRule(
-    "finer date", lambda first, second: second if first == UNKNOWN_DATE or second.startswith(first) else first
-)
-LATEST_DATE = MergeRule(
-    "latest date", lambda first, second: max(first, second, key=lambda date: "" if date == UNKNOWN_DATE else date)
-)
-GRAVER = MergeRule("graver", lambda first, second: gravest((first, second)))
-LATEST_DECISION = MergeRule("latest decision", lambda latest, earlier: latest)
+FIRST_KNOWN = MergeRule(lambda first, second: first or second)
+FIRST = MergeRule(lambda first, second: first)
+UNION = MergeRule(united)
+FIRST_TITLE = MergeRule(lambda first, second: second if first == NO_TITLE else first)
+FINER_DATE = MergeRule(lambda first, second: second if first == UNKNOWN_DATE or second.startswith(first) else first)
+LATEST_DATE = MergeRule(lambda first, second: max(first, second, key=lambda date: "" if date == UNKNOWN_DATE else date))
+GRAVER = MergeRule(lambda first, second: gravest((first, second)))
+LATEST_DECISION = MergeRule(lambda latest, earlier: latest)
 """`combine` gets the value of the description that the user decided about last,
 whatever is more reliable."""
 
@@ -347,33 +320,10 @@ class Bibliography(Value):
         return asked_on(self.status_checked) if self.status_checked or is_open else ""
 
 
-_ROWS = [row.split(" | ") for row in data_lines(__file__, "record_links.txt")]
-_LINKS: dict[str, tuple[NoticeKind, PublicationStatus]] = {
-    name: (cast(NoticeKind, kind), cast(PublicationStatus, status)) for name, kind, status in _ROWS if kind
-}
-_TYPES: dict[str, PublicationStatus] = {
-    name: cast(PublicationStatus, status) for name, kind, status in _ROWS if not kind
-}
-# What replaces its earlier version when it is updated; a trial whose follow-up is reported elsewhere is not replaced.
-_UPDATED_AS_A_WHOLE = frozenset(
-    {"review", "systematic review", "meta-analysis", "guideline", "practice guideline"}
-    | {"consensus development conference"}
-)
-_PREPRINT_SERVERS = frozenset(
-    {"arxiv", "biorxiv", "chemrxiv", "medrxiv", "preprints", "psyarxiv", "res sq", "researchsquare", "ssrn"}
-)
-"""Their abbreviations in PubMed's references ("Res Sq. 2022 Jun 29:…")."""
+_ROWS: list[list[Any]] = [row.split(" | ") for row in data_lines(__file__, "record_links.txt")]
+_LINKS: dict[str, tuple[NoticeKind, PublicationStatus]] = {row[0]: (row[1], row[2]) for row in _ROWS if row[1]}
+_TYPES: dict[str, PublicationStatus] = {row[0]: row[2] for row in _ROWS if not row[1]}
 _DOI = re.compile(r"\bdoi: ?(10\.[0-9]{4,9}/\S+)", re.IGNORECASE)
-
-
-_STATUS_OF: Mapping[NoticeKind, PublicationStatus] = {
-    "retraction": "retracted",
-    "partial_retraction": "corrected",
-    "concern": "concern",
-    "erratum": "corrected",
-    "update": "superseded",
-    "about": "notice",
-}
 
 
 class RecordLink(NamedTuple):
@@ -425,12 +375,12 @@ def _meaning(kind: str, reference: str, types: set[str], journal: str) -> tuple[
         return "published", "ok"
     if _is_preprint(reference):
         return "update", "superseded" if PREPRINT.lower() in types else "ok"
-    replaced = types & _UPDATED_AS_A_WHOLE or (journal and _journal(reference) == _journal(journal))
+    replaced = types & _LABELS["whole"].keys() or (journal and _journal(reference) == _journal(journal))
     return "update", "superseded" if replaced else "ok"
 
 
 def _is_preprint(reference: str) -> bool:
-    return _journal(reference) in _PREPRINT_SERVERS
+    return _journal(reference) in _LABELS["server"]
 
 
 def _journal(reference: str) -> str:

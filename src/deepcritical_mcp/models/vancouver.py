@@ -31,7 +31,6 @@ def language_tag(codes: str) -> str:
     return _LANGUAGES.get(first, ("", first if len(first) == 2 and first.isascii() else ""))[1]
 
 
-_SENTENCE_ENDS = (".", "?", "!", "…", ".]", "?]", "!]")
 _LISTED_AUTHORS = 6
 
 
@@ -41,8 +40,12 @@ def vancouver(publication: Publication) -> str:
     Names six authors, then "et al."; a retracted publication is marked as such after its title.
     """
     bodies = {"chapter": _chapter, "book": _book, "preprint": _serial, "article": _serial, "trial": _trial}
-    parts = bodies.get(publication.form, _page)(publication)
-    return " ".join(filter(None, (*parts, *_numbers(publication))))
+    form, editors = publication.form, _people(publication.editors, "editors") if publication.form == "book" else ""
+    is_online = form == "trial" or (form not in bodies and publication.is_on_the_web)
+    medium = _medium(publication) if form == "book" else " [Internet]" if is_online else ""
+    authors, parts = _people(publication.authors), bodies.get(form, _page)(publication)
+    head = (authors or editors, _title(publication, medium), editors if authors else "")
+    return " ".join(filter(None, (*head, *parts, *_numbers(publication))))
 
 
 def written_date(date: str) -> str:
@@ -55,8 +58,6 @@ def written_date(date: str) -> str:
 
 def _serial(publication: Publication) -> Iterator[str]:
     journal = publication.short_journal or publication.journal
-    yield _people(publication.authors)
-    yield _title(publication)
     if publication.form == "preprint":
         yield f"Version {publication.version}." if publication.version else ""
         yield f"{journal or publication.publisher} [Preprint].".lstrip()
@@ -70,8 +71,6 @@ def _serial(publication: Publication) -> Iterator[str]:
 
 
 def _chapter(publication: Publication) -> Iterator[str]:
-    yield _people(publication.authors)
-    yield _title(publication)
     if publication.date != UNKNOWN_DATE:
         revised = publication.revised_date
         updated = f" [updated {written_date(revised)}]" if revised != UNKNOWN_DATE else ""
@@ -84,10 +83,6 @@ def _chapter(publication: Publication) -> Iterator[str]:
 
 
 def _book(publication: Publication) -> Iterator[str]:
-    authors, editors = _people(publication.authors), _people(publication.editors, "editors")
-    yield authors or editors
-    yield _title(publication, _medium(publication))
-    yield editors if authors else ""
     yield _imprint(publication, publication.book_years or written_date(publication.date))
     yield _language(publication)
 
@@ -96,8 +91,6 @@ def _trial(publication: Publication) -> Iterator[str]:
     """With the last update of the registration, and the day on which it was read."""
     changed = {"updated": publication.revised_date, "cited": publication.accessed}
     known = "; ".join(f"{what} {written_date(day)}" for what, day in changed.items() if day != UNKNOWN_DATE)
-    yield _people(publication.authors)
-    yield _title(publication, " [Internet]")
     dated = written_date(publication.date) + (f" [{known}]" if known else "")
     registry = publication.publisher or host_of(publication.url)
     yield f"{registry}; {dated}." if registry else f"{dated}."
@@ -111,8 +104,6 @@ def _page(publication: Publication) -> Iterator[str]:
     read = f" [cited {written_date(publication.accessed)}]" if is_read else ""
     dated = f"{written_date(publication.date)}{read}." if online or publication.date != UNKNOWN_DATE else ""
     publisher = publication.publisher or publication.journal or (host_of(publication.url) if online else "")
-    yield _people(publication.authors)
-    yield _title(publication, " [Internet]" if online else "")
     yield f"{publisher}; {dated}" if publisher and dated else _sentence(publisher) or dated
     yield _language(publication)
     yield f"Identifier: {publication.nct}." if publication.nct else ""
@@ -143,7 +134,7 @@ def _title(publication: Publication, medium: str = "") -> str:
 
 
 def _sentence(text: str) -> str:
-    return text if not text or text.endswith(_SENTENCE_ENDS) else f"{text}."
+    return text if not text or text.endswith((".", "?", "!", "…", ".]", "?]", "!]")) else f"{text}."
 
 
 def _imprint(publication: Publication, date: str) -> str:

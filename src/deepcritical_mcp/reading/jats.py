@@ -35,8 +35,6 @@ _KINDS_OF_LINK = ("related-article-type", "link-type", "content-type", "document
 _DATES = ("ppub", "epub-ppub", "epub", "collection", "pub", "preprint", "")
 """Whose date counts, best first: that of the issue, as in PubMed."""
 _PATHS = {name: paths.split() for name, paths in data_table(__file__, "jats_fields.txt").items()}
-_PMC_DATES = ("pmc-release", "nihms-submitted", "pmc")
-_LICENCE_TEXT = 300
 
 
 def front_of(article: Element) -> Element:
@@ -120,7 +118,7 @@ def licence_of(article: Element) -> str:
     if common := _CREATIVE_COMMONS.search(links):
         return common[0].rstrip(".,;")
     words = next((text for one in licences if (text := line_of(one))), "") or _text(permissions, "copyright-statement")
-    return words[:_LICENCE_TEXT]
+    return words[:300]
 
 
 def _links(article: Element) -> Iterator[RecordLink]:
@@ -201,7 +199,7 @@ def _dates(meta: Element) -> dict[str, str]:
         year, month, day, text = (_text(one, name) for name in ("year", "month", "day", "string-date"))
         if date := date_of_parts(year, month, day, text):
             found.setdefault(kind, date)
-    return dict(sorted(found.items(), key=lambda item: item[0] in _PMC_DATES))
+    return dict(sorted(found.items(), key=lambda item: item[0] in ("pmc-release", "nihms-submitted", "pmc")))
 
 
 def _publication_types(article: Element, *, is_preprint: bool) -> tuple[str, ...]:
@@ -221,7 +219,6 @@ def _text(element: Element, *paths: str) -> str:
     return next((text for path in paths for one in element.iterfind(path) if (text := line_of(one))), "")
 
 
-__all__ = ["Reading", "XmlError", "read_jats"]
 MAX_BYTES = 30_000_000
 """Several times the longest article with its formulas."""
 _DAMAGED = "The document is damaged or cut off: some of its text may be missing."
@@ -371,8 +368,7 @@ def _type(abstract: Element) -> str:
 
 def _abstract_title(abstract: Element) -> str:
     kind = _type(abstract)
-    named = named_as("abstract", kind) if kind else "Abstract"
-    title = line_of(abstract.find("title")) or named
+    title = line_of(abstract.find("title")) or (named_as("abstract", kind) if kind else "Abstract")
     languages = language_names(attribute(abstract, "lang").partition("-")[0])
     return f"{title} ({languages[0]})" if abstract.tag == "trans-abstract" and languages else title
 
@@ -410,7 +406,6 @@ def _sub_title(element: Element, kind: str) -> str:
     is_named = not title or kind == "article-commentary" or named.casefold() in title.casefold()
     languages = language_names(attribute(element, "lang").partition("-")[0]) if kind == "translation" else []
     people = "" if kind == "translation" else "; ".join(people_of(element))
-    by = f"by {people}" if people else ""
     inside = ", ".join(filter(None, ("" if is_named else named.lower(), *languages[:1])))
-    inside = " ".join(filter(None, (inside, by)))
+    inside = " ".join(filter(None, (inside, f"by {people}" if people else "")))
     return f"{title or named} ({inside})" if inside else title or named

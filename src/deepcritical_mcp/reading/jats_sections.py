@@ -37,7 +37,6 @@ _MARKUP = {"italic", "bold", "sup", "sub", "sc", "underline", "monospace", "styl
 _SCRIPTS = {"sup": SUPERSCRIPTS, "sub": SUBSCRIPTS}
 _NEAR = 16
 """Characters before a number that may say what it is."""
-_SENTENCE_ENDS = (".", "?", "!", "…")
 
 
 def reference_of(ref: Element) -> str:
@@ -99,7 +98,7 @@ def _sentences(citation: Element) -> Iterator[str]:
             place = 0 if child.tag.endswith("-title") else 2 if child.tag in _LINKS else 1
             places[place].append(_number_name(child) + line_of(child))
     parts = (_people(people), *places[0], *places[1], _issue(citation), *places[2])
-    yield from (part if part.endswith(_SENTENCE_ENDS) else f"{part}." for part in parts if part)
+    yield from (part if part.endswith((".", "?", "!", "…")) else f"{part}." for part in parts if part)
 
 
 def _people(elements: list[Element]) -> str:
@@ -133,9 +132,7 @@ _UNTITLED = {"ack", "app", "bio", "boxed-text", "fn-group", "glossary", "notes"}
 """Sections that are named by their kind if they have no title."""
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 _FILES = {"supplementary-material", "media"}
-_TEXT_OF_FLOATS = ("p", "attrib", "disp-quote", "disp-formula", "list")
 _HEADS = {"label", "caption", "title", "object-id", "permissions", "alternatives", "graphic", "alt-text", "long-desc"}
-_ENDS = (".", ":", "?", "!", "…", "|", "—", "–")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
 
 
@@ -225,7 +222,7 @@ def _add_section(part: JatsPart, element: Element) -> None:
 def _float(element: Element) -> JatsPart:
     """A table or figure: its caption, text, cells, notes and files."""
     kind: PartKind = "table" if element.tag == "table-wrap" else "figure"
-    text = [line_of(child) for child in element if child.tag in _TEXT_OF_FLOATS]
+    text = [line_of(child) for child in element if child.tag in ("p", "attrib", "disp-quote", "disp-formula", "list")]
     files = (_supplement(inner) for inner in _outermost(element, FLOATS | _FILES) if inner.tag in _FILES)
     paragraphs = [_caption(element), *text, *markdown_tables(element), *footnotes(element), *files]
     label = line_of(element.find("label")).rstrip(".:| ") or kind.capitalize()
@@ -327,7 +324,7 @@ def _append(part: JatsPart, text: str) -> None:
 
 
 def _sentence(text: str) -> str:
-    return text if not text or text.endswith(_ENDS) else f"{text}."
+    return text if not text or text.endswith((".", ":", "?", "!", "…", "|", "—", "–")) else f"{text}."
 
 
 def _outermost(element: Element, names: Collection[str]) -> Iterator[Element]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.reading import markdown_table
@@ -14,13 +14,10 @@ MAX_COLUMNS = 200
 """As far as merged cells and names of columns reach."""
 MAX_REPEATED = 500_000
 """Characters that merged cells may add to a table."""
-NO_CELLS = "[This table is an image: its cells are not in the text.]"
 _IMAGES = ("graphic", "inline-graphic", "media")
-_HEADER_JOIN = " / "
 
 
-@dataclass(frozen=True)
-class _Cell:
+class _Cell(NamedTuple):
     text: str
     columns: int
     rows: int
@@ -31,7 +28,7 @@ def markdown_tables(wrap: Element) -> list[str]:
     """Each table inside `wrap` that has text, as Markdown; of a table that is an image, a remark that says so."""
     found = [text for table in _tables(wrap) for text in markdown_blocks(table)]
     is_image = wrap.tag == "table-wrap" and any(one.tag in _IMAGES for one in wrap.iter())
-    return found or [NO_CELLS] * is_image
+    return found or ["[This table is an image: its cells are not in the text.]"] * is_image
 
 
 def markdown_blocks(table: Element, *, is_html: bool = False) -> list[str]:
@@ -67,7 +64,7 @@ def _is_header(row: Element) -> bool:
 
 def _markdown(head: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], width: int) -> str:
     columns = ((row[at] if at < len(row) else "" for row in head) for at in range(width))
-    names = [_HEADER_JOIN.join(dict.fromkeys(filter(None, column))) for column in columns]
+    names = [" / ".join(dict.fromkeys(filter(None, column))) for column in columns]
     return markdown_table(names, [row for row in rows if any(row)])
 
 
@@ -144,7 +141,7 @@ def _line_of_grid(
         if at in pending:
             text, left = pending.pop(at)
             line.append(text if budget.allows(text) else "")
-            if left > 1 and not budget.is_spent:
+            if left > 1 and budget.left > 0:
                 pending[at] = (text, left - 1)
         elif cell is None or cell.start > at:
             line.append("")
@@ -152,7 +149,7 @@ def _line_of_grid(
             line.append(cell.text)
             span = max(min(cell.columns, MAX_COLUMNS - at), 1)
             line += ["" if is_heading else cell.text for _ in range(span - 1) if budget.allows(cell.text)]
-            if cell.rows > 1 and not budget.is_spent:
+            if cell.rows > 1 and budget.left > 0:
                 pending |= {at + number: (cell.text, cell.rows - 1) for number in range(span)}
             cell = next(queue, None)
     return line
@@ -161,16 +158,11 @@ def _line_of_grid(
 class _Budget:
     """How many characters merged cells may still add to a table."""
 
-    def __init__(self) -> None:
-        self._left = MAX_REPEATED
-
-    @property
-    def is_spent(self) -> bool:
-        return self._left <= 0
+    left = MAX_REPEATED
 
     def allows(self, text: str) -> bool:
-        self._left -= len(text) + 3
-        return not self.is_spent
+        self.left -= len(text) + 3
+        return self.left > 0
 
 
 def _number(element: Element, name: str, least: int = 1) -> int:

@@ -17,7 +17,6 @@ SUBSCRIPTS = str.maketrans("0123456789+-−–=()", "₀₁₂₃₄₅₆₇₈
 _INVISIBLE = re.compile("[\u2061-\u2064]")
 _ATOM = re.compile(r"[^\W_]+(?:[.,][0-9]+)?|\W")
 _GROUPS = {"mmultiscripts", "mrow", "mstyle", "mpadded", "math", "semantics", "menclose", "merror", "maction", "mtd"}
-_LEAVES = {"mi", "mn", "mo", "mtext", "ms"}
 
 
 _NAMES = {
@@ -64,7 +63,7 @@ def mathml(element: Element) -> str:
     name, parts = element.tag, [child for child in element if child.tag not in ("annotation", "annotation-xml")]
     if name in ("mspace", "mphantom", "none", "maligngroup", "malignmark"):
         return " " if name == "mspace" else ""
-    if name in _LEAVES or not parts:
+    if name in {"mi", "mn", "mo", "mtext", "ms"} or not parts:
         return _INVISIBLE.sub("", " ".join("".join(element.itertext()).split()))
     if name in _GROUPS:
         return _joined([mathml(part) for part in parts])
@@ -127,7 +126,6 @@ _ELEMENTS = {kind: frozenset(names.split()) for kind, names in data_table(__file
 SECTIONS, FLOATS, _DROPPED = _ELEMENTS["section"], _ELEMENTS["float"], _ELEMENTS["dropped"]
 _ASIDE, _BLOCKS = FLOATS | _ELEMENTS["aside"], SECTIONS | _ELEMENTS["block"]
 _FORMULAS = {"inline-formula", "disp-formula", "tex-math", "math", "alternatives"}
-_CITES = {"bibr", "ref"}
 _NOTES = {"fn", "table-fn", "tablefn"}
 _NUMBERS = re.compile(r"[0-9]+[a-z]?(?:\s*[,;–−-]\s*[0-9]+[a-z]?)*", re.ASCII)
 _NUMBER_LIST = re.compile(r"[0-9]{1,3}(?:\s*[,–−-]\s*[0-9]{1,3})+", re.ASCII)
@@ -218,7 +216,7 @@ def _marked(element: Element, core: str, before: str) -> str:
     refers_to = {attribute(one, "ref-type") for one in element.iter("xref")}
     if element.tag == "xref" and refers_to & _NOTES:
         return _note_mark(plain.removeprefix("^"), before)
-    if refers_to & _CITES:
+    if refers_to & {"bibr", "ref"}:
         bare = plain.replace("[", "").replace("]", "") if element.tag == "sup" else plain
         is_glued = element.tag == "sup" or plain != core or re.search(r"(?:\w|[.)%”’\"']|\][,–−-]?)\Z", before)
         return f"[{bare.replace('−', '–')}]" if is_glued and _NUMBERS.fullmatch(bare) else ""

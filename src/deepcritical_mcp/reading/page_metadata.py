@@ -22,6 +22,7 @@ _BODY = frozenset("introduction background methods results discussion conclusion
 _PHRASES = [row.split(": ") for row in data_lines(__file__, "page_phrases.txt")]
 BROWSERS_ONLY = "This page asks for a check that only a browser passes, and does not serve programs."
 SCRIPTS_ONLY = "no text inside: this page needs JavaScript to show its text."
+CONSENT_ONLY = "no text inside: this page shows only a request for consent."
 
 
 def shown(
@@ -36,22 +37,21 @@ def shown(
         is_closed: whether it says itself that the text is not free to read.
         is_article: whether it is a journal article's page.
     """
-    asks_to_pay = is_closed or _says("pay", everything)
+    length, asks_to_pay, is_brief = len(body), is_closed or _says("pay", everything), len(everything) < 3_000
     has_sections = any(title.strip(" .:").lower() in _BODY for title in titles)
-    if abstract and ((len(body) < _SHORT and not has_sections) or (asks_to_pay and len(body) < 4 * _SHORT)):
-        asks = " and asks for a subscription or a login" if asks_to_pay else ""
-        return "abstract_only", f"This page shows only an abstract{asks}."
-    if len(body) < _SHORT and _says("check", everything[:3_000]) and len(everything) < 3_000:
-        return "not_allowed", BROWSERS_ONLY
-    if (len(body) < _SHORT and asks_to_pay and (is_article or len(body) < 2 * _BARE)) or (is_closed and is_article):
-        return "not_allowed", "This page asks for a subscription or a login."
-    if len(body) < 2 * _BARE and _says("script", everything):
-        return "no_text", SCRIPTS_ONLY
-    if len(body) < 4 * _BARE and _says("consent", everything) and len(everything) < 3_000:
-        return "no_text", "no text inside: this page shows only a request for consent."
-    if len(body) < _BARE // 4:
-        return "no_text", "no text inside: this page has no text of its own."
-    return "full_text", ""
+    is_beside = (length < _SHORT and not has_sections) or (asks_to_pay and length < 4 * _SHORT)
+    is_locked = length < _SHORT and asks_to_pay and (is_article or length < 2 * _BARE)
+    asks = " and asks for a subscription or a login" if asks_to_pay else ""
+    cases: Sequence[tuple[bool, DocumentStatus, str]] = (
+        (bool(abstract) and is_beside, "abstract_only", f"This page shows only an abstract{asks}."),
+        (length < _SHORT and is_brief and _says("check", everything), "not_allowed", BROWSERS_ONLY),
+        (is_locked or (is_closed and is_article), "not_allowed", "This page asks for a subscription or a login."),
+        (length < 2 * _BARE and _says("script", everything), "no_text", SCRIPTS_ONLY),
+        (length < 4 * _BARE and is_brief and _says("consent", everything), "no_text", CONSENT_ONLY),
+        (length < _BARE // 4, "no_text", "no text inside: this page has no text of its own."),
+        (True, "full_text", ""),
+    )
+    return next((status, detail) for applies, status, detail in cases if applies)
 
 
 def _says(kind: str, text: str) -> bool:
@@ -65,127 +65,123 @@ _BYLINES = (
     '//*[@rel="author" or @itemprop="author" or contains(@class, "byline") or contains(@class, "author") or '
     'contains(@class, "contrib")]'
 )
+_SCRIPTS = '//script[@type="application/ld+json"]/text()'
+_CLOSED = re.compile(r'"isAccessibleForFree"\s?:\s?"?false', re.IGNORECASE)
 _AUTHOR_OF_SCRIPT = re.compile(r'"(?:author|creator)"\s{0,3}:\s{0,3}([^\]}]{1,500})')
 _MOST_BYLINES, _LONGEST_BYLINE = 20, 2_000
 
 
-def fields_of(root: Any, url: str) -> Mapping[str, object]:
-    """Fields of `Publication`; only those that the page names. The identifiers are its own, never those of papers that
-    it mentions."""
-    meta = _meta(root)
-    canonical = _canonical(root, meta, url)
-    ids = record_ids(canonical)
-    html_language = str(root.get("lang") or "")
-    ends = dict.fromkeys(filter(None, (_first(meta, "first_page"), _first(meta, "last_page"))))
-    plain = ("journal", "journal_abbreviation", "volume", "issue", "publisher")
-    fields: dict[str, object] = {
-        "title": _first(meta, "title") or _title_element(root),
-        "authors": tuple(_authors(meta)),
-        "date": _date(meta),
-        "doi": normalize_doi(_first(meta, "doi")) or _dc_doi(meta) or ids.doi,
-        "pmid": normalize_pmid(_first(meta, "pmid")) or ids.pmid,
-        "pmcid": ids.pmcid,
-        "nct": ids.nct,
-        **{name: _first(meta, name) for name in plain},
-        "pages": "-".join(ends) if _first(meta, "first_page") else "",
-        "language": (_first(meta, "language") or html_language).replace("_", "-").partition("-")[0].lower(),
-        "url": canonical,
-        "byline": _byline(root),
-    }
-    return {name: value for name, value in fields.items() if value and value != UNKNOWN_DATE}
+class PageMetadata:
+    """What a page, which was read at `url`, says about itself."""
 
+    def __init__(self, root: Any, url: str) -> None:
+        self._root, self._url = root, url
+        self._meta: dict[str, list[str]] = {}
+        for element in cast("list[Any]", root.xpath("//meta[@content]"))[:2_000]:
+            name = str(element.get("name") or element.get("property") or "").strip().lower()
+            content = clean_line(str(element.get("content") or ""))
+            if name and content:
+                self._meta.setdefault(name, []).append(content)
 
-def licence_of_page(root: Any) -> str:
-    """The licence that the page links to, or names in its metadata; "" if none."""
-    meta = _meta(root)
-    named = next((value for value in meta.get("dc.rights", []) if "creativecommons.org/" in value), "")
-    links = cast("list[str]", root.xpath('//*[contains(concat(" ", @rel, " "), " license ")]/@href'))
-    linked = next((link for link in links if link.startswith(("http://", "https://", "//"))), "")
-    return clean_line(named or linked or _first(meta, "licence"))[:300]
+    @property
+    def fields(self) -> Mapping[str, object]:
+        """Fields of `Publication`; only those that the page names. The identifiers are its own, never those of papers
+        that it mentions."""
+        canonical, said = self._canonical(), self._first
+        ids, html_language = record_ids(canonical), str(self._root.get("lang") or "")
+        ends = dict.fromkeys(filter(None, (said("first_page"), said("last_page"))))
+        plain = ("journal", "journal_abbreviation", "volume", "issue", "publisher")
+        fields: dict[str, object] = {
+            "title": said("title") or self._title_element(),
+            "authors": tuple(self._authors()),
+            "date": self._date(),
+            "doi": normalize_doi(said("doi")) or self._dc_doi() or ids.doi,
+            "pmid": normalize_pmid(said("pmid")) or ids.pmid,
+            "pmcid": ids.pmcid,
+            "nct": ids.nct,
+            **{name: said(name) for name in plain},
+            "pages": "-".join(ends) if said("first_page") else "",
+            "language": (said("language") or html_language).replace("_", "-").partition("-")[0].lower(),
+            "url": canonical,
+            "byline": self._byline(),
+        }
+        return {name: value for name, value in fields.items() if value and value != UNKNOWN_DATE}
 
+    @property
+    def licence(self) -> str:
+        """The licence that the page links to, or names in its metadata; "" if none."""
+        named = next((value for value in self._meta.get("dc.rights", []) if "creativecommons.org/" in value), "")
+        links = self._texts('//*[contains(concat(" ", @rel, " "), " license ")]/@href')
+        linked = next((link for link in links if link.startswith(("http://", "https://", "//"))), "")
+        return clean_line(named or linked or self._first("licence"))[:300]
 
-def copies_named(root: Any, url: str) -> tuple[str, ...]:
-    """Addresses of the same text that the page names: its full text, its PDF, where it sends browsers on to."""
-    meta = _meta(root)
-    named = [*meta.get("citation_full_html_url", []), *meta.get("citation_pdf_url", []), *_refresh(root)]
-    named += cast("list[str]", root.xpath('//link[@rel="alternate" and @type="application/pdf"]/@href'))
-    found = (urljoin(url, one.strip()) for one in named)
-    here = url.partition("#")[0]
-    return tuple(dict.fromkeys(one for one in found if is_web_address(one) and one.partition("#")[0] != here))[:4]
+    @property
+    def copies(self) -> tuple[str, ...]:
+        """Addresses of the same text that the page names: its full text, its PDF, where it sends browsers on to."""
+        named = [one for name in ("citation_full_html_url", "citation_pdf_url") for one in self._meta.get(name, [])]
+        named += [*self._refresh(), *self._texts('//link[@rel="alternate" and @type="application/pdf"]/@href')]
+        found, here = (urljoin(self._url, one.strip()) for one in named), self._url.partition("#")[0]
+        return tuple(dict.fromkeys(one for one in found if is_web_address(one) and one.partition("#")[0] != here))[:4]
 
+    @property
+    def abstract(self) -> str:
+        """The abstract among the metadata; descriptions for search engines do not count."""
+        found = self._first("abstract")
+        return found if len(found) > 200 and not found.endswith(("...", "…")) else ""
 
-def abstract_in_head(root: Any) -> str:
-    """The abstract among the metadata; descriptions for search engines do not count."""
-    found = _first(_meta(root), "abstract")
-    return found if len(found) > 200 and not found.endswith(("...", "…")) else ""
+    @property
+    def is_closed(self) -> bool:
+        """Whether the page's own description (schema.org) says that the text is not free to read."""
+        return any(_CLOSED.search(text) for text in self._texts(_SCRIPTS))
 
+    def _texts(self, path: str) -> list[str]:
+        return cast("list[str]", self._root.xpath(path))
 
-def _meta(root: Any) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for element in cast("list[Any]", root.xpath("//meta[@content]"))[:2_000]:
-        name = str(element.get("name") or element.get("property") or "").strip().lower()
-        content = clean_line(str(element.get("content") or ""))
-        if name and content:
-            found.setdefault(name, []).append(content)
-    return found
+    def _first(self, kind: str) -> str:
+        return next((self._meta[name][0] for name in _NAMES[kind] if name in self._meta), "")
 
+    def _title_element(self) -> str:
+        for path in ("//h1", "//title"):
+            texts = [clean_line("".join(one.itertext())) for one in cast("list[Any]", self._root.xpath(path))]
+            if len([text for text in texts if text]) == 1 or path == "//title":
+                return next((text for text in texts if text), "")[:500]
+        return ""
 
-def _first(meta: Mapping[str, Sequence[str]], kind: str) -> str:
-    return next((meta[name][0] for name in _NAMES[kind] if name in meta), "")
+    def _authors(self) -> Iterator[AuthorName]:
+        values = self._meta.get(next((name for name in _NAMES["authors"] if name in self._meta), ""), [])
+        names = [name for value in values for name in value.split(";")]
+        plain = (clean_line(name) for name in names[:_MOST_AUTHORS])
+        return (split_name(name) for name in plain if name and not is_web_address(name))
 
+    def _byline(self) -> str:
+        """What stands where a page names its authors, as it is written; readers of the main text leave it out."""
+        shown = cast("list[Any]", self._root.xpath(_BYLINES))[:_MOST_BYLINES]
+        named = [clean_line(" ".join(one.itertext())) for one in shown]
+        named += [found[1] for script in self._texts(_SCRIPTS) for found in _AUTHOR_OF_SCRIPT.finditer(script)]
+        return " ".join(named)[:_LONGEST_BYLINE]
 
-def _title_element(root: Any) -> str:
-    for path in ("//h1", "//title"):
-        texts = [clean_line("".join(one.itertext())) for one in cast("list[Any]", root.xpath(path))]
-        if len([text for text in texts if text]) == 1 or path == "//title":
-            return next((text for text in texts if text), "")[:500]
-    return ""
+    def _date(self) -> str:
+        for name in _NAMES["date"]:
+            for value in self._meta.get(name, []):
+                if len(found := readings(value)) == 1 or (found and name.startswith("citation")):
+                    return found[0]
+        return UNKNOWN_DATE
 
+    def _dc_doi(self) -> str:
+        values = (value.lower() for value in self._meta.get("dc.identifier", []))
+        return next((normalize_doi(value) for value in values if value.startswith(("10.", "doi:10.", "doi: 10."))), "")
 
-def _authors(meta: Mapping[str, Sequence[str]]) -> Iterator[AuthorName]:
-    values = meta.get(next((name for name in _NAMES["authors"] if name in meta), ""), [])
-    names = [name for value in values for name in value.split(";")]
-    for name in names[:_MOST_AUTHORS]:
-        if (plain := clean_line(name)) and not is_web_address(plain):
-            yield split_name(plain)
+    def _canonical(self) -> str:
+        """The address that the page gives itself, if it is on the same site; many name their home page."""
+        for link in (*self._texts('//link[@rel="canonical"]/@href'), *self._meta.get("og:url", [])):
+            own = urljoin(self._url, link.strip())
+            path = own.partition("://")[2].partition("/")[2]
+            if is_web_address(own) and host_of(own) == host_of(self._url) and path.strip("/"):
+                return clean_url(own)
+        return clean_url(self._url)
 
-
-def _byline(root: Any) -> str:
-    """What stands where a page names its authors, as it is written; readers of the main text leave it out."""
-    shown = cast("list[Any]", root.xpath(_BYLINES))[:_MOST_BYLINES]
-    scripts = cast("list[str]", root.xpath('//script[@type="application/ld+json"]/text()'))
-    named = [clean_line(" ".join(one.itertext())) for one in shown]
-    named += [found[1] for script in scripts for found in _AUTHOR_OF_SCRIPT.finditer(script)]
-    return " ".join(named)[:_LONGEST_BYLINE]
-
-
-def _date(meta: Mapping[str, Sequence[str]]) -> str:
-    for name in _NAMES["date"]:
-        for value in meta.get(name, []):
-            if len(found := readings(value)) == 1 or (found and name.startswith("citation")):
-                return found[0]
-    return UNKNOWN_DATE
-
-
-def _dc_doi(meta: Mapping[str, Sequence[str]]) -> str:
-    values = (value.lower() for value in meta.get("dc.identifier", []))
-    return next((normalize_doi(value) for value in values if value.startswith(("10.", "doi:10.", "doi: 10."))), "")
-
-
-def _canonical(root: Any, meta: Mapping[str, Sequence[str]], url: str) -> str:
-    """The address that the page gives itself, if it is on the same site; many name their home page."""
-    links = cast("list[str]", root.xpath('//link[@rel="canonical"]/@href'))
-    for link in (*links, *meta.get("og:url", [])):
-        own = urljoin(url, link.strip())
-        path = own.partition("://")[2].partition("/")[2]
-        if is_web_address(own) and host_of(own) == host_of(url) and path.strip("/"):
-            return clean_url(own)
-    return clean_url(url)
-
-
-def _refresh(root: Any) -> Iterator[str]:
-    for element in cast("list[Any]", root.xpath("//meta[@http-equiv][@content]")):
-        if str(element.get("http-equiv")).lower() == "refresh":
-            _, found, target = str(element.get("content")).partition("=")
-            if found:
+    def _refresh(self) -> Iterator[str]:
+        for element in cast("list[Any]", self._root.xpath("//meta[@http-equiv][@content]")):
+            target = str(element.get("content")).partition("=")[2]
+            if str(element.get("http-equiv")).lower() == "refresh" and target:
                 yield target.strip(" '\"")

@@ -10,10 +10,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from itertools import groupby, islice, pairwise
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from deepcritical_mcp.errors import UnreadableDocumentError
 from deepcritical_mcp.reading import Block, PageReading, Reading, Section, assembled, outline
@@ -35,8 +34,7 @@ _MARKS = ".,;:!?()[]\"'“”‘’"
 _ENDS_SENTENCE = re.compile(r"[.!?:;][\"”’)\]]?[0-9,–-]*$")
 
 
-@dataclass(frozen=True)
-class PdfLine:
+class PdfLine(NamedTuple):
     """A line of text, or the part of it in one column. Positions in points, from the lower left corner of the page."""
 
     text: str
@@ -260,7 +258,7 @@ def read_pdf(content: bytes, *, url: str = "", charset: str = "") -> PageReading
         except pdfium.PdfiumError:
             failed += 1
             lines, height = [], 1.0
-        pages.append([replace(line, page=number) for line in lines])
+        pages.append([line._replace(page=number) for line in lines])
         heights.append(height)
     characters = sum(len(line.text) for page in pages for line in page)
     if failed == len(pages):

@@ -68,15 +68,11 @@ def _answer(request: bytes) -> bytes:
     try:
         return to_json({"read": _read(content, **json.loads(header))})
     except UnreadableDocumentError as error:
-        found: Mapping[str, object] = {
-            "error": error.message,
-            "is_protected": error.is_protected,
-            "is_too_slow": error.is_too_slow,
-        }
+        flags = {name: getattr(error, name) for name in ("is_protected", "is_too_slow")}
+        return to_json({"error": error.message, **flags})
     except _FAILURES as error:
         why = _REASONS.get(type(error), "it is damaged or too complex")
-        found = {"error": f"This document cannot be read: {why}."}
-    return to_json(found)
+        return to_json({"error": f"This document cannot be read: {why}."})
 
 
 def _limit() -> None:

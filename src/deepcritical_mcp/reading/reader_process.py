@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from queue import Empty, LifoQueue
 from typing import Any, TypeVar, cast
 
 import anyio
@@ -92,29 +93,26 @@ class _Child:
         return self.process.wait()
 
 
-_idle: list[_Child] = []
-_turn = threading.Lock()
+_idle: LifoQueue[_Child] = LifoQueue()
 
 
 def _take() -> _Child:
-    while True:
-        with _turn:
-            child = _idle.pop() if _idle else None
-        if child is None:
-            return _Child()
-        child.is_new = False
-        if child.process.poll() is None:
-            return child
-        child.end()
+    with suppress(Empty):
+        while True:
+            child = _idle.get_nowait()
+            child.is_new = False
+            if child.process.poll() is None:
+                return child
+            child.end()
+    return _Child()
 
 
 @atexit.register
 def end_readers() -> None:
     """End the idle processes; new ones start when there is something to read."""
-    with _turn:
-        idle = [_idle.pop() for _ in range(len(_idle))]
-    for child in idle:
-        child.end()
+    with suppress(Empty):
+        while True:
+            _idle.get_nowait().end()
 
 
 async def read_document(
@@ -166,8 +164,7 @@ async def _read_once(line: bytes, content: bytes, adapter: TypeAdapter[T]) -> T:
             raise
         return await _read_once(line, content, adapter)  # perhaps it was ended while it had nothing to do
     if goes_on:
-        with _turn:
-            _idle.append(child)
+        _idle.put(child)
     return await run_sync(_parsed, answer, adapter)
 
 

@@ -88,8 +88,7 @@ def _unwrapped(lines: Sequence[str]) -> str:
 def _with_headings(content: str) -> str:
     """Plain text with marks before the lines that are headings: the usual ones, and others alone between blank lines
     with text below."""
-    text = _NAMED.sub(r"\n## \1\n", content)
-    paragraphs = re.split(r"\n\s*\n", text)
+    paragraphs = re.split(r"\n\s*\n", _NAMED.sub(r"\n## \1\n", content))
     is_title = [bool(_TITLE_LINE.fullmatch(one.strip())) for one in paragraphs]
     for number, (own, following) in enumerate(zip(is_title, [*is_title[1:], True], strict=True)):
         if own and not following and not paragraphs[number + 1].startswith("##"):

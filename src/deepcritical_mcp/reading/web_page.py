@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.reading import (
     Block,
     PageReading,
@@ -24,7 +25,7 @@ from deepcritical_mcp.reading import (
     with_text,
 )
 from deepcritical_mcp.reading.jats_tables import markdown_blocks
-from deepcritical_mcp.reading.page_metadata import abstract_in_head, copies_named, fields_of, licence_of_page, shown
+from deepcritical_mcp.reading.page_metadata import PageMetadata, shown
 from deepcritical_mcp.text import clean_line, decoded
 
 _html: Any = importlib.import_module("lxml.html")  # no type hints
@@ -137,12 +138,9 @@ def parsed_html(text: str) -> Any:
         return None
 
 
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SKIPPED = frozenset("script style noscript template nav form button select svg math-renderer iframe head".split())
-_BLOCKS = frozenset(
-    "p div section article main li ul ol dl dt dd blockquote pre table figure figcaption header footer aside address "
-    "h1 h2 h3 h4 h5 h6 hr body html tr td th thead tbody caption details summary center".split()
-)
+_BLOCKS = frozenset(data_table(__file__, "page_fields.txt")["blocks"].split())
+"""Elements that end a paragraph."""
 _NUMBER = re.compile(r"(?:[1-9][0-9]?\.){1,4}(?:[1-9][0-9]?)?\s+(?=[^\W\d_])")
 _WHITE_SPACE = re.compile(r"[^\S\n]+")
 _ABSTRACT = frozenset({"abstract", "summary", "structured abstract"})
@@ -156,23 +154,19 @@ def read_page(content: bytes, *, url: str, charset: str = "") -> PageReading:
     if root is None:
         return PageReading(Reading(""), "no_text", "This page is empty.")
     _limit_spans(root)
-    everything = _all_text(root)
-    fields = fields_of(root, url)
-    licence, copies, abstract = licence_of_page(root), copies_named(root, url), abstract_in_head(root)
-    is_closed = _says_it_is_closed(root)
+    whole = _all_text(root)
+    head = PageMetadata(root, url)
+    fields, abstract, is_closed = head.fields, head.abstract, head.is_closed
     is_article = bool({"doi", "pmid", "journal"} & fields.keys())
     main = main_text(root, url)
-    title = str(fields.get("title", ""))
-    blocks = _Blocks(main, title).found if main else []
+    blocks = _Blocks(main, str(fields.get("title", ""))).found if main else []
     own, rest = _abstract_apart(blocks) if is_article else ([], blocks)
     sections = outline(with_text(rest))
     body, parts = assembled(sections)
-    reading = Reading(body, parts, fields, "\n".join(own) or abstract, licence)
+    reading = Reading(body, parts, fields, "\n".join(own) or abstract, head.licence)
     titles = [section.path[-1] for section in sections if section.path and section.paragraphs]
-    status, detail = shown(
-        body, reading.abstract, everything, titles=titles, is_closed=is_closed, is_article=is_article
-    )
-    return PageReading(reading, status, detail, copies)
+    status, detail = shown(body, reading.abstract, whole, titles=titles, is_closed=is_closed, is_article=is_article)
+    return PageReading(reading, status, detail, head.copies)
 
 
 def read_plain_text(content: bytes, *, url: str = "", charset: str = "") -> PageReading:
@@ -205,12 +199,6 @@ def _all_text(root: Any) -> str:
     return clean_line(" ".join(shown))[:200_000]
 
 
-def _says_it_is_closed(root: Any) -> bool:
-    """Whether the page's own description (schema.org) says that the text is not free to read."""
-    scripts = cast("list[str]", root.xpath('//script[@type="application/ld+json"]/text()'))
-    return any(re.search(r'"isAccessibleForFree"\s?:\s?"?false', text, re.IGNORECASE) for text in scripts)
-
-
 class _Blocks:
     """Walks through the main text and gathers what stands in it."""
 
@@ -227,7 +215,7 @@ class _Blocks:
             return
         if tag in _BLOCKS:
             self._end_paragraph()
-        if tag in _HEADINGS:
+        if tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
             self._open(int(tag[1]), _text_of(element))
         elif tag == "table" and _has_cells(element):
             if texts := markdown_blocks(element, is_html=True):

@@ -97,8 +97,7 @@ def _with_plain_references(text: str) -> str:
 def _plain_reference(found: re.Match[str]) -> str:
     hexadecimal, decimal, name = found.groups()
     if name:
-        characters = html5.get(f"{name};", "")
-        return found[0] if name in _XML_ENTITIES else escape(characters or found[0])
+        return found[0] if name in _XML_ENTITIES else escape(html5.get(f"{name};", "") or found[0])
     if not (hexadecimal or decimal):
         return "&amp;"
     code = int(hexadecimal, 16) if hexadecimal else int(decimal)

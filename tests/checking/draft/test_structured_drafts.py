@@ -6,7 +6,7 @@ import time
 import pytest
 
 from deepcritical_mcp.checking.draft import read_draft
-from deepcritical_mcp.checking.draft.reading import manager_entries
+from deepcritical_mcp.checking.draft.reading import ManagerEntries
 from deepcritical_mcp.search.references import read_reference
 from deepcritical_mcp.search.references.latex_text import latex_as_markdown
 
@@ -78,7 +78,7 @@ def test_latex_without_a_preamble_or_with_errors_is_read_to_its_end() -> None:
 )
 def test_no_text_raises_or_takes_long(piece: str) -> None:
     text = (piece * 200_000)[:200_000]
-    for read in (latex_as_markdown, manager_entries):
+    for read in (latex_as_markdown, ManagerEntries):
         before = time.process_time()
         read(text)
         assert time.process_time() - before < 15  # a minute or more if it is not linear
@@ -96,7 +96,7 @@ def test_bibtex_of_all_kinds_is_read_as_it_stands() -> None:
         "  journal = jz, date = {2019-04-01}, pages = {1--2}, doi = {10.5555/x}, title = {twice}}\n"
         "@inproceedings{k2, crossref = {k3}, booktitle = {AAAI}}\n"
     )
-    found = manager_entries(text)
+    found = ManagerEntries(text)
     assert ([one.label for one in found.entries], found.unread) == (["k1", "k2"], [])
     says = read_reference(found.entries[0].text).says
     assert (says.title, says.journal, says.year, says.pages) == ("Z é DNA b", "J. Z.", "2019", "1-2")
@@ -105,7 +105,7 @@ def test_bibtex_of_all_kinds_is_read_as_it_stands() -> None:
 
 
 def test_a_citation_key_with_a_bracket_behind_it_is_no_entry() -> None:
-    found = manager_entries("@smith2020 (p. 3, see below) found it.\n\n\\begin{tabular}{@{}l@{}} a\n@{b}\n")
+    found = ManagerEntries("@smith2020 (p. 3, see below) found it.\n\n\\begin{tabular}{@{}l@{}} a\n@{b}\n")
     assert (found.entries, found.unread) == ([], [])
 
 
@@ -114,7 +114,7 @@ def test_records_of_ris_are_read_without_their_last_line_with_one_blank_and_amon
         "1. Adams B. Copper. 2019.\n\nTY - JOUR\nTI - Zinc in\nwounds\nAU - Berg, Jan\nXX - unknown\nPY - 2019\n\n"
         "2. Lee C. Iron. 2018.\nTY  - JOUR\nTI  - Iron\nER  - \n3. Ruiz A. Tin. 2017.\n"
     )
-    found = manager_entries(text)
+    found = ManagerEntries(text)
     assert len(found.entries) == 2
     first, second = (one.text for one in found.entries)
     assert first.startswith("TY - JOUR")
@@ -126,7 +126,7 @@ def test_records_of_ris_are_read_without_their_last_line_with_one_blank_and_amon
 def test_pubmeds_own_form_is_read() -> None:
     lines = ["PMID- 31111111", "OWN - NLM", "TI  - Zinc in", "      wounds", "FAU - Berg, Jan", "AU  - Berg J"]
     text = "\n".join([*lines, "DP  - 2019 Apr", "LID - 10.5555/x [doi]", ""])
-    (entry,) = manager_entries(text).entries
+    (entry,) = ManagerEntries(text).entries
     reference = read_reference(entry.text)
     assert (reference.says.title, reference.says.people, reference.says.year) == ("Zinc in wounds", "Berg, Jan", "2019")
     assert (reference.ids.pmid, reference.ids.doi) == ("31111111", "10.5555/x")
@@ -134,7 +134,7 @@ def test_pubmeds_own_form_is_read() -> None:
 
 def test_json_that_breaks_off_loses_no_item_silently() -> None:
     text = json.dumps([{"id": "a", "title": "A"}, {"id": "b", "title": "B"}])[:-8]
-    found = manager_entries(text)
+    found = ManagerEntries(text)
     assert ([one.label for one in found.entries], [one.text for one in found.unread]) == (["a"], ['{"id": "b", "title'])
 
 

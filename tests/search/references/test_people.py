@@ -2,7 +2,7 @@
 
 import pytest
 
-from deepcritical_mcp.search.references.people_places import compare_people
+from deepcritical_mcp.search.references.name_places import compare_people
 from tests.checking.reference_cases import ZINC, article, checked, graver
 
 REST = (

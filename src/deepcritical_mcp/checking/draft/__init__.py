@@ -11,13 +11,9 @@
 
 from __future__ import annotations
 
-from deepcritical_mcp.checking.draft.draft_parts import (
-    CitingSentence,
-    Draft,
-    DraftQuotation,
-    DraftReference,
-    ListEntry,
-)
-from deepcritical_mcp.checking.draft.reading import read_draft
-
-__all__ = ["CitingSentence", "Draft", "DraftQuotation", "DraftReference", "ListEntry", "read_draft"]
+from deepcritical_mcp.checking.draft.draft_parts import CitingSentence as CitingSentence
+from deepcritical_mcp.checking.draft.draft_parts import Draft as Draft
+from deepcritical_mcp.checking.draft.draft_parts import DraftQuotation as DraftQuotation
+from deepcritical_mcp.checking.draft.draft_parts import DraftReference as DraftReference
+from deepcritical_mcp.checking.draft.draft_parts import ListEntry as ListEntry
+from deepcritical_mcp.checking.draft.reading import read_draft as read_draft

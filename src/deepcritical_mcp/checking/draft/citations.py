@@ -50,13 +50,33 @@ class DraftCitation(NamedTuple):
 
 
 class Citations:
-    """The citations of a draft, in order; the references that stand in its text only (identifiers, with names and year
-    if these stand next to them), and what is cited without an entry."""
+    """The citations in `body`, a draft without its lists of references, which followed the places `lists`, in order;
+    the references that stand in its text only (identifiers, with names and year if these stand next to them), and what
+    is cited without an entry. A label means the entry of the list that follows a citation first, because each section
+    may have its own."""
 
-    def __init__(self, citations: list[DraftCitation], inline: list[str], unknown: list[str]) -> None:
-        self.inline, self.unknown = inline, unknown
-        self.all = sorted(citations)
-        self.cited = frozenset(number for one in citations for number in one.references)
+    def __init__(self, body: str, marks: Sequence[Mark], entries: Sequence[ListEntry], lists: Sequence[int]) -> None:
+        labels, found, unknown = dict[str, dict[int, int]](), list[DraftCitation](), dict[str, None]()
+        for number, one in enumerate(entries, 1):
+            if one.label:
+                labels.setdefault(one.label, {}).setdefault(one.section, number)
+        by_label = (*_by_mark(body, marks, labels), *_by_number(body, marks, labels), *_by_label(body, labels))
+        for start, end, cited in sorted(by_label):
+            section = bisect_right(lists, start)
+            meant = [one.get(section) or next(iter(one.values())) for one in map(labels.get, cited) if one]
+            unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
+            found.append(DraftCitation(start, end, tuple(dict.fromkeys(meant))))
+        named = [*named_citations(body, NameIndex([one.text for one in entries]))]
+        missing, known_names = [one for one in named if not one.entries], [one for one in named if one.entries]
+        self._body, self._found, self.inline = body, found, list[str]()
+        self._find_ids(marks, entries, missing)
+        if known_names or not labels:
+            starts = {one.start for one in found}
+            apart = (one for one in missing if starts.isdisjoint(range(one.start, one.end)))
+            unknown |= dict.fromkeys(clean_line(body[one.start : one.end]) for one in apart)
+        found += (DraftCitation(one.mark, one.end, tuple(number + 1 for number in one.entries)) for one in known_names)
+        self.unknown, self.all = [*unknown], sorted(found)
+        self.cited = frozenset(number for one in found for number in one.references)
         self._starts = [one.start for one in self.all]
 
     def between(self, low: int, high: int) -> Sequence[DraftCitation]:
@@ -67,29 +87,32 @@ class Citations:
         """The references cited between two places."""
         return tuple(dict.fromkeys(number for one in self.between(low, high) for number in one.references))
 
-
-def find_citations(body: str, marks: Sequence[Mark], entries: Sequence[ListEntry], lists: Sequence[int]) -> Citations:
-    """The citations in `body`, a draft without its lists of references, which followed the places `lists`. A label
-    means the entry of the list that follows a citation first, because each section may have its own."""
-    labels, found, unknown = dict[str, dict[int, int]](), list[DraftCitation](), dict[str, None]()
-    for number, one in enumerate(entries, 1):
-        if one.label:
-            labels.setdefault(one.label, {}).setdefault(one.section, number)
-    by_label = (*_by_mark(body, marks, labels), *_by_number(body, marks, labels), *_by_label(body, labels))
-    for start, end, cited in sorted(by_label):
-        section = bisect_right(lists, start)
-        meant = [one.get(section) or next(iter(one.values())) for one in map(labels.get, cited) if one]
-        unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
-        found.append(DraftCitation(start, end, tuple(dict.fromkeys(meant))))
-    named = [*named_citations(body, NameIndex([one.text for one in entries]))]
-    missing, known_names = [one for one in named if not one.entries], [one for one in named if one.entries]
-    inline = _inline(body, marks, entries, found, missing)
-    if known_names or not labels:
-        starts = {one.start for one in found}
-        apart = (one for one in missing if starts.isdisjoint(range(one.start, one.end)))
-        unknown |= dict.fromkeys(clean_line(body[one.start : one.end]) for one in apart)
-    found += (DraftCitation(one.mark, one.end, tuple(number + 1 for number in one.entries)) for one in known_names)
-    return Citations(found, inline, [*unknown])
+    def _find_ids(self, marks: Sequence[Mark], entries: Sequence[ListEntry], names: Sequence[NamedCitation]) -> None:
+        """What cites by an identifier, and the references that no entry has."""
+        known = dict[str, int]()
+        for number, entry in enumerate(entries):
+            for one in stated_ids(entry.text):
+                known.setdefault(one.key, number)
+        by_end, last, body = [one.end for one in names], 0, self._body
+        links = [mark for mark in marks if mark.kind == "link"]
+        stated = [(mark.start, mark.end, one, True) for mark in links for one in [*stated_ids(mark.target)][:1]]
+        stated += [(one.start, one.end, one, False) for one in stated_ids(body)]
+        for start, end, one, is_link in sorted(stated, key=lambda one: (one[0], -one[1])):
+            if start < last or (one.key not in known and not any(one.ids)):
+                continue
+            written, low, high = one.written, start, end
+            is_next = body[start].isdigit() and one.key.startswith("pmid:")  # of a list, behind the first one's names
+            named = names[at] if not is_next and (at := bisect_right(by_end, end) - 1) >= 0 else None
+            if named and named.start >= start:  # "[Berg et al., 2020](https://…)"
+                written = f"{body[named.start : named.end]} {one.written}"
+            elif named and _BEFORE_ID.fullmatch(body, named.end, start):  # "(Berg et al., 2020; PMID 1)"
+                low, high = named.mark, high + (named.mark > named.start and body[end : end + 1] in (")", "]"))
+                written = f"{body[named.start : high]} {one.written}" if is_link else body[named.start : high]
+            if one.key not in known:
+                known[one.key] = len(entries) + len(self.inline)
+                self.inline.append(clean_line(written))
+            self._found.append(DraftCitation(low, high, (known[one.key] + 1,), is_mark=not is_link))
+            last = end if is_link else last
 
 
 _Cited = tuple[int, int, tuple[str, ...]]
@@ -113,7 +136,7 @@ def _cited_numbers(body: str, marks: Sequence[Mark]) -> dict[str, list[_Cited]]:
 def cites_by_place(body: str, marks: Sequence[Mark], count: int) -> bool:
     """Whether a list of `count` entries without labels is cited by numbers."""
     forms = _cited_numbers(body, marks)
-    cited = [int(number) for number in (*_all(forms["raised"]), *_all(forms["brackets"]))]
+    cited = [int(number) for form in ("raised", "brackets") for one in forms[form] for number in one[2]]
     return bool(cited) and max(cited) <= count
 
 
@@ -180,41 +203,6 @@ def _expanded(numbers: str) -> tuple[str, ...]:
             return ()
         found += range(low, high + 1)
     return tuple(str(one) for one in dict.fromkeys(found))
-
-
-def _inline(
-    body: str,
-    marks: Sequence[Mark],
-    entries: Sequence[ListEntry],
-    citations: list[DraftCitation],
-    names: Sequence[NamedCitation],
-) -> list[str]:
-    """Add what cites by an identifier to the citations; the references that no entry has."""
-    known = dict[str, int]()
-    for number, entry in enumerate(entries):
-        for one in stated_ids(entry.text):
-            known.setdefault(one.key, number)
-    inline, by_end, last = list[str](), [one.end for one in names], 0
-    links = [mark for mark in marks if mark.kind == "link"]
-    stated = [(mark.start, mark.end, one, True) for mark in links for one in [*stated_ids(mark.target)][:1]]
-    stated += [(one.start, one.end, one, False) for one in stated_ids(body)]
-    for start, end, one, is_link in sorted(stated, key=lambda one: (one[0], -one[1])):
-        if start < last or (one.key not in known and not any(one.ids)):
-            continue
-        written, low, high = one.written, start, end
-        is_next = body[start].isdigit() and one.key.startswith("pmid:")  # of a list, behind the first one's names
-        named = names[at] if not is_next and (at := bisect_right(by_end, end) - 1) >= 0 else None
-        if named and named.start >= start:  # "[Berg et al., 2020](https://…)"
-            written = f"{body[named.start : named.end]} {one.written}"
-        elif named and _BEFORE_ID.fullmatch(body, named.end, start):  # "(Berg et al., 2020; PMID 1)"
-            low, high = named.mark, high + (named.mark > named.start and body[end : end + 1] in (")", "]"))
-            written = f"{body[named.start : high]} {one.written}" if is_link else body[named.start : high]
-        if one.key not in known:
-            known[one.key] = len(entries) + len(inline)
-            inline.append(clean_line(written))
-        citations.append(DraftCitation(low, high, (known[one.key] + 1,), is_mark=not is_link))
-        last = end if is_link else last
-    return inline
 
 
 class NamedCitation(NamedTuple):

@@ -40,8 +40,7 @@ class DraftReference:
     is_inline: bool = False
 
 
-@dataclass(frozen=True)
-class CitingSentence:
+class CitingSentence(NamedTuple):
     """A sentence that cites references, by their indexes.
 
     Attributes:
@@ -56,8 +55,7 @@ class CitingSentence:
     references: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class DraftQuotation:
+class DraftQuotation(NamedTuple):
     """A quotation: its words without the marks around them, and the references that it is attributed to (indexes)."""
 
     text: str
@@ -92,8 +90,7 @@ BlockKind = Literal["heading", "paragraph", "item", "note", "entry", "code"]
 MarkKind = Literal["note", "key", "raised", "link"]
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """What the markup says of a stretch of a block's text.
 
     Attributes:
@@ -207,11 +204,6 @@ def is_bare_id(text: str) -> bool:
     return _BARE_ID.fullmatch(text) is not None and any(map(str.isdigit, text))
 
 
-def has_id(text: str) -> bool:
-    """Whether an identifier or an address stands in a text."""
-    return STATED.search(text) is not None
-
-
 def has_place(text: str) -> bool:
     """Whether a volume and page, or the number of a paper, stand in a text."""
     return _PLACE.search(text) is not None or any(any(one.ids) for one in stated_ids(text))
@@ -219,7 +211,7 @@ def has_place(text: str) -> bool:
 
 def has_date_or_id(text: str) -> bool:
     """Whether a year or a number of a record stands in a text."""
-    return bool(YEAR.search(text) or has_id(text))
+    return bool(YEAR.search(text) or STATED.search(text))
 
 
 def is_repeated(text: str) -> bool:
@@ -230,7 +222,7 @@ def is_repeated(text: str) -> bool:
 def is_whole_entry(text: str) -> bool:
     """Whether a text says enough to be one reference: a number of a record, or a year and more."""
     text = text[:_LONGEST]
-    if has_id(text) or is_bare_id(text):
+    if STATED.search(text) or is_bare_id(text):
         return True
     says_more = _start(text) or _PLACE.search(text) or draft_words("of books").intersection(_words(text))
     return bool(YEAR.search(text) and says_more)
@@ -249,13 +241,12 @@ def is_surely_entry(text: str) -> bool:
         return True
     if len(text) > _LONGEST or is_prose(text) or sum(one.key.startswith("pmid:") for one in ids) > 1:
         return False
-    words = _words(text)
-    is_told = has_verbs(text, 2) or not {"we", "our"}.isdisjoint(words)
+    is_told = has_verbs(text, 2) or not {"we", "our"}.isdisjoint(_words(text))
     return (not is_told or bool(_PLACE.search(text))) and starts_like_entry(text) and is_whole_entry(text)
 
 
 def is_remark(text: str) -> bool:
     """Whether a text is a heading or a sentence rather than a reference."""
-    if has_id(text[:_LONGEST]) or is_bare_id(text) or (YEAR.search(text) and starts_like_entry(text)):
+    if STATED.search(text[:_LONGEST]) or is_bare_id(text) or (YEAR.search(text) and starts_like_entry(text)):
         return False
     return has_verbs(text[:_LONGEST]) or (len(text) < 60 and not YEAR.search(text))

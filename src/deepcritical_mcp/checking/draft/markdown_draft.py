@@ -41,14 +41,6 @@ _MOST_LINES, _LEAST_PAGE = 3, 12
 """Lines of a head, and of a page."""
 
 
-def _parser() -> MarkdownIt:
-    # Pasted text is indented, "[1]: Berg J. Zinc" is a reference, HTML stands within paragraphs, and lines of dashes
-    # between entries make no headings of them.
-    parser = MarkdownIt("commonmark").enable("table").disable(["code", "reference", "html_block", "lheading"])
-    parser.core.ruler.at("inline", _inline)
-    return parser
-
-
 def _inline(state: StateCore) -> None:
     """What has no markup is text. Links and emphasis nest in few levels: each takes time for every open bracket."""
     state.md.options["maxNesting"] = _MOST_NESTED
@@ -87,8 +79,11 @@ def blocks_of_markdown(source: str, *, in_fence: bool = False) -> list[Block]:
 
 def _blocks(source: str, lines: Sequence[str], *, in_fence: bool) -> Iterator[tuple[int, int, list[Block]]]:
     """The blocks, with the first of their lines and that behind the last."""
-    parser, items, quotes = _parser(), list[str](), 0
-    tokens = parser.parse(source)
+    # Pasted text is indented, "[1]: Berg J. Zinc" is a reference, HTML stands within paragraphs, and lines of dashes
+    # between entries make no headings of them.
+    parser = MarkdownIt("commonmark").enable("table").disable(["code", "reference", "html_block", "lheading"])
+    parser.core.ruler.at("inline", _inline)
+    tokens, items, quotes = parser.parse(source), list[str](), 0
     for number, token in enumerate(tokens):
         first, end = token.map or (0, 0)
         if token.type == "list_item_open":
@@ -110,7 +105,10 @@ def _blocks(source: str, lines: Sequence[str], *, in_fence: bool) -> Iterator[tu
             yield first, end, [Block("paragraph", text, text, marks=marks)]
         elif token.type in ("paragraph_open", "heading_open"):
             block = _block(token, tokens[number + 1], lines[first:end], items)
-            yield first, end, [replace(one, is_quotation=quotes > 0) for one in (block, *_notes_inside(block))]
+            notes = [one for one in block.marks if one.kind == "note" and block.text.startswith("^[", one.start)]
+            inside = ((one.target, block.text[one.start + 2 : one.end - 1]) for one in notes)  # "^[Berg J. Zinc]"
+            found = (block, *(Block("note", text, text, 0, label) for label, text in inside))
+            yield first, end, [replace(one, is_quotation=quotes > 0) for one in found]
 
 
 def _block(token: Token, inline: Token, lines: Sequence[str], items: list[str]) -> Block:
@@ -161,21 +159,19 @@ def _marks_in(text: str) -> Iterator[Mark]:
                 yield Mark(kind, *found.span(), target)
 
 
-def _notes_inside(block: Block) -> Iterator[Block]:
-    """The notes that stand in a block's text: "^[Berg J. Zinc]"."""
-    for mark in block.marks:
-        if mark.kind == "note" and block.text.startswith("^[", mark.start):
-            text = block.text[mark.start + 2 : mark.end - 1]
-            yield Block("note", text, text, 0, mark.target)
-
-
 def without_page_breaks(text: str) -> str:
     """`text` without the numbers of its lines, page numbers and the lines that recur on its pages; a sentence that a
     page break cuts is whole again."""
     lines = text.split("\n")
     if _are_numbered([line for line in lines if line.strip()], 1) or _are_numbered(lines, 5):
         lines = [_LINE_NUMBER.sub("", line) for line in lines]
-    noise = _of_pages(lines)
+    filled, alike = [at for at, line in enumerate(lines) if line.strip()], dict[str, list[int]]()
+    for number, at in enumerate(filled):
+        if len(lines[at]) <= _LONGEST_HEAD:
+            alike.setdefault(_NUMBER.sub("#", " ".join(lines[at].split()).casefold()), []).append(number)
+    recurring = {form: places for form, places in alike.items() if len(places) > 1}
+    numbers = _page_numbers(lines, filled, recurring)
+    noise = {filled[number] for number in _with_heads(lines, filled, recurring, numbers)}
     return _PAGE_END.sub(_joined, "\n".join("\f" if at in noise else line for at, line in enumerate(lines)))
 
 
@@ -192,17 +188,6 @@ def _joined(page_end: re.Match[str]) -> str:
     """A line end instead of that of a page, or an empty line, if a paragraph ends there."""
     before, after = page_end.string[page_end.start() - 1 : page_end.start()], page_end[1]
     return "\n\n" if before in (".", "!", "?") and not after.islower() and "\n\n" in page_end[0] else "\n"
-
-
-def _of_pages(lines: list[str]) -> set[int]:
-    """Which lines are page numbers, have one, or are running heads."""
-    filled, alike = [at for at, line in enumerate(lines) if line.strip()], dict[str, list[int]]()
-    for number, at in enumerate(filled):
-        if len(lines[at]) <= _LONGEST_HEAD:
-            alike.setdefault(_NUMBER.sub("#", " ".join(lines[at].split()).casefold()), []).append(number)
-    recurring = {form: places for form, places in alike.items() if len(places) > 1}
-    numbers = _page_numbers(lines, filled, recurring)
-    return {filled[number] for number in _with_heads(lines, filled, recurring, numbers)}
 
 
 def _page_numbers(lines: list[str], filled: Sequence[int], recurring: Mapping[str, Sequence[int]]) -> set[int]:

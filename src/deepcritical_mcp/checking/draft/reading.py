@@ -9,14 +9,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple, cast
 
 from deepcritical_mcp.checking.draft.citations import (
     Citations,
     cites_by_place,
-    find_citations,
 )
 from deepcritical_mcp.checking.draft.draft_parts import (
     Block,
@@ -80,21 +78,16 @@ _RIGHT_BEHIND = 5
 
 def read_draft(text: str) -> Draft:
     """The references, citing sentences and quotations of a draft; in time linear in its length."""
-    text = _strings(text).replace("\r\n", "\n").translate(_BREAKS)
-    managed = manager_entries(text)
+    with suppress(ValueError, RecursionError):  # the strings of a JSON array, one a paragraph
+        text = "\n\n".join(map(str, json.loads(text))) if text.lstrip().startswith('["') else text
+    text = text.replace("\r\n", "\n").translate(_BREAKS)
+    managed = ManagerEntries(text)
     rest = with_whole_words(without_page_breaks(managed.rest))
     if _LATEX.search(rest):
         from deepcritical_mcp.search.references.latex_text import latex_as_markdown
 
         rest = latex_as_markdown(rest)
     return _of_blocks(blocks_of_markdown(with_lists_apart(html_as_markdown(rest))), managed)
-
-
-def _strings(text: str) -> str:
-    """The strings of a JSON array, one a paragraph; any other text as it is."""
-    with suppress(ValueError, RecursionError):
-        return "\n\n".join(map(str, json.loads(text))) if text.lstrip().startswith('["') else text
-    return text
 
 
 def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
@@ -121,7 +114,7 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     )
     if not any(one.label for one in read) and cites_by_place(body.text, body.marks, len(read)):
         read = [one._replace(label=str(at)) for at, one in enumerate(read, 1)]
-    found = find_citations(body.text, body.marks, read, [body.after(lines[one.first].place[0]) for one in lists])
+    found = Citations(body.text, body.marks, read, [body.after(lines[one.first].place[0]) for one in lists])
     references = [DraftReference(at, one.text, one.label) for at, one in enumerate(read, 1)]
     references += (DraftReference(at, one, is_inline=True) for at, one in enumerate(found.inline, len(read) + 1))
     spans = body.sentences(found)
@@ -179,10 +172,22 @@ def _sentences(body: RunningText, spans: Sequence[Span], citations: Citations) -
 def _quotations(
     body: RunningText, spans: Sequence[Span], citations: Citations, references: Sequence[DraftReference]
 ) -> Iterator[DraftQuotation]:
-    written = " ".join(_key(one.text) for one in references)
-    quotes = body.quotations()
-    for span, cited in zip(quotes, attributed(quotes, spans, body.passages, citations), strict=True):
-        words = body.claim(span, citations).strip(" \"“”„«»‹›'’‘")
+    """Each is attributed to the references cited right behind it, or else in its quoted block, in its sentence, in the
+    one that introduces it, or in the one that follows it."""
+    written, within = " ".join(_key(one.text) for one in references), citations.within
+    blocks = {one.start: one.end for one in body.passages if one.block.is_quotation}
+    sentences = spans or [Span(0, 0)]
+    for quote in body.quotations():
+        first = max(0, bisect_right(sentences, quote.start, key=lambda one: one.start) - 1)
+        last = max(first, bisect_right(sentences, quote.end, key=lambda one: one.start) - 1)
+        cited = (
+            within(quote.start, blocks.get(quote.start, quote.start))
+            or within(quote.end, quote.end + _RIGHT_BEHIND)
+            or within(sentences[first].start, max(sentences[last].end, quote.end))
+            or within(*sentences[max(0, first - 1)])
+            or within(*sentences[min(last + 1, len(sentences) - 1)])
+        )
+        words = body.claim(quote, citations).strip(" \"“”„«»‹›'’‘")
         least = _LEAST_QUOTED if cited else _LEAST_UNATTRIBUTED
         if _count(words) >= least and _key(words) not in written:
             yield DraftQuotation(words, cited)
@@ -233,7 +238,7 @@ class RunningText:
         parts, passages, marks, at = list[str](), list[DraftPassage](), list[Mark](), 0
         for number, block in blocks:
             passages.append(DraftPassage(at, at + len(block.text), block, number))
-            marks += (replace(one, start=one.start + at, end=one.end + at) for one in block.marks)
+            marks += (one._replace(start=one.start + at, end=one.end + at) for one in block.marks)
             parts.append(block.text)
             at += len(block.text) + 2
         self.text, self.passages, self.marks = "\n\n".join(parts), passages, marks
@@ -245,8 +250,7 @@ class RunningText:
     def sentences(self, citations: Citations) -> list[Span]:
         """The sentences, without quoted blocks. A mark belongs to the sentence that it follows, also behind the full
         stop: "in mice.1 Then"."""
-        marks = ((one.start, one.end) for one in citations.all if one.is_mark)
-        bare = blanked(self.text, marks)
+        bare = blanked(self.text, ((one.start, one.end) for one in citations.all if one.is_mark))
         return [
             Span(one.start + part.start, one.start + part.end)
             for one in self.passages
@@ -273,25 +277,6 @@ class RunningText:
         return found
 
 
-def attributed(
-    quotes: Sequence[Span], sentences: Sequence[Span], passages: Sequence[DraftPassage], cites: Citations
-) -> Iterator[tuple[int, ...]]:
-    """The references that each quotation is attributed to: those cited right behind it, or else in its quoted block, in
-    its sentence, in the one that introduces it, or in the one that follows it."""
-    blocks = {one.start: one.end for one in passages if one.block.is_quotation}
-    sentences = sentences or [Span(0, 0)]
-    for quote in quotes:
-        first = max(0, bisect_right(sentences, quote.start, key=lambda one: one.start) - 1)
-        last = max(first, bisect_right(sentences, quote.end, key=lambda one: one.start) - 1)
-        yield (
-            cites.within(quote.start, blocks.get(quote.start, quote.start))
-            or cites.within(quote.end, quote.end + _RIGHT_BEHIND)
-            or cites.within(sentences[first].start, max(sentences[last].end, quote.end))
-            or cites.within(*sentences[max(0, first - 1)])
-            or cites.within(*sentences[min(last + 1, len(sentences) - 1)])
-        )
-
-
 _ENTRY = re.compile(
     r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}\{)"
     r"|^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )",
@@ -301,13 +286,66 @@ _ENTRY = re.compile(
 _MACRO = re.compile(r"(=\s{0,20})([A-Za-z][\w:.+-]{0,60})(?=\s{0,20}[,})])")
 
 
-class ManagerEntries(NamedTuple):
-    """The entries in a text, of BibTeX with the values of its macros, those that cannot be read, and the rest of the
-    text, where each entry has left its `entry_place`."""
+class ManagerEntries:
+    """What a text has of reference managers, in its order: its entries, of BibTeX with the values of its macros, those
+    that cannot be read, and the rest of the text, where each entry has left its `entry_place`."""
 
-    entries: list[ListEntry]
-    unread: list[ListEntry]
-    rest: str
+    def __init__(self, text: str) -> None:
+        self.entries, self.unread, self._macros, self.rest = list[ListEntry](), list[ListEntry](), dict[str, str](), ""
+        self._read_csl(text)
+        if self.entries:
+            return
+        self.unread.clear()
+        kept, at = list[str](), 0
+        starts = [one.end() for one in _ENTRY.finditer(text)]
+        for start, end in pairwise((*starts, len(text))):
+            count, piece = len(self.entries), text[start:end]
+            if raw := self._bibtex(piece) if piece.startswith("@") else self._record(piece):
+                places = (f"[^{entry_place(one)}]:\n\n" for one in range(count, len(self.entries)))
+                kept += text[at:start], "\n\n", *places
+                at = start + len(raw)
+        self.rest = "".join((*kept, text[at:]))
+
+    def _bibtex(self, piece: str) -> str:
+        """Add the entry with which a piece of a text begins; what it takes of this. If it is not closed, it ends where
+        the next one, or another paragraph, starts."""
+        block = bibtex_block(piece)
+        if block.macro:
+            self._macros |= [block.macro]
+        elif block.entry and block.entry.key:
+            self.entries.append(ListEntry(_expanded(block.entry.text, self._macros), label=block.entry.key))
+        elif block.reason:
+            raw = piece.partition("\n\n")[0].rstrip()
+            self.unread.append(ListEntry(raw, reason=f"BibTeX that cannot be read: {block.reason}"))
+            return raw
+        return block.raw
+
+    def _record(self, piece: str) -> str:
+        """Add the record with which a piece of a text begins; what it takes of this. If its last line is missing, it
+        ends with the paragraph of its last tag."""
+        tags = [*TAG.finditer(piece)]
+        last = next((one for one in tags if one[1].strip() == "ER"), tags[-1])
+        end = piece.find("\n" if last[1].strip() == "ER" else "\n\n", last.end())
+        raw = piece[: end if end >= 0 else None].rstrip()
+        entry = read_entry(raw)
+        self.entries.append(ListEntry(raw, label=entry.key if entry else ""))
+        return raw
+
+    def _read_csl(self, text: str) -> None:
+        """Add the items of an array, of an object with "items", or one alone, up to where the JSON breaks off."""
+        start = len(text) - len(text.lstrip(" [\n\t"))
+        at = text.find("{", max(start, text.find('"items"'))) if text.startswith("{", start) else -1
+        while at >= 0:
+            try:
+                item, end = cast(tuple[object, int], json.JSONDecoder().raw_decode(text, at))
+            except (ValueError, RecursionError):
+                self.unread.append(ListEntry(text[at:], reason="JSON that cannot be read"))
+                break
+            if entry := csl_entry(text[at:end], item):
+                self.entries.append(ListEntry(entry.text, label=entry.key))
+            else:
+                self.unread.append(ListEntry(text[at:end], reason="an item of CSL-JSON without title and DOI"))
+            at = text.find("{", end)
 
 
 def entry_place(number: int) -> str:
@@ -315,65 +353,6 @@ def entry_place(number: int) -> str:
     return f"@{chr(0xF0000 + number)}"
 
 
-def manager_entries(text: str) -> ManagerEntries:
-    """What a text has of reference managers, in its order."""
-    if (found := _csl(text)).entries:
-        return found
-    found, macros, kept, at = ManagerEntries([], [], ""), dict[str, str](), list[str](), 0
-    starts = [one.end() for one in _ENTRY.finditer(text)]
-    for start, end in pairwise((*starts, len(text))):
-        count, piece = len(found.entries), text[start:end]
-        if raw := _bibtex(piece, found, macros) if piece.startswith("@") else _record(piece, found):
-            kept += text[at:start], "\n\n", *(f"[^{entry_place(one)}]:\n\n" for one in range(count, len(found.entries)))
-            at = start + len(raw)
-    return found._replace(rest="".join((*kept, text[at:])))
-
-
-def _bibtex(piece: str, found: ManagerEntries, macros: dict[str, str]) -> str:
-    """Add the entry with which a piece of a text begins; what it takes of this. If it is not closed, it ends where the
-    next one, or another paragraph, starts."""
-    block = bibtex_block(piece)
-    if block.macro:
-        macros |= [block.macro]
-    elif block.entry and block.entry.key:
-        found.entries.append(ListEntry(_expanded(block.entry.text, macros), label=block.entry.key))
-    elif block.reason:
-        raw = piece.partition("\n\n")[0].rstrip()
-        found.unread.append(ListEntry(raw, reason=f"BibTeX that cannot be read: {block.reason}"))
-        return raw
-    return block.raw
-
-
 def _expanded(entry: str, macros: dict[str, str]) -> str:
     """An entry with the values of macros, which other text does not have."""
     return _MACRO.sub(lambda one: f"{one[1]}{{{macros[key]}}}" if (key := one[2].lower()) in macros else one[0], entry)
-
-
-def _record(piece: str, found: ManagerEntries) -> str:
-    """Add the record with which a piece of a text begins; what it takes of this. If its last line is missing, it ends
-    with the paragraph of its last tag."""
-    tags = [*TAG.finditer(piece)]
-    last = next((one for one in tags if one[1].strip() == "ER"), tags[-1])
-    end = piece.find("\n" if last[1].strip() == "ER" else "\n\n", last.end())
-    raw = piece[: end if end >= 0 else None].rstrip()
-    entry = read_entry(raw)
-    found.entries.append(ListEntry(raw, label=entry.key if entry else ""))
-    return raw
-
-
-def _csl(text: str) -> ManagerEntries:
-    """The items of an array, of an object with "items", or one alone, up to where the JSON breaks off."""
-    found, start = ManagerEntries([], [], ""), len(text) - len(text.lstrip(" [\n\t"))
-    at = text.find("{", max(start, text.find('"items"'))) if text.startswith("{", start) else -1
-    while at >= 0:
-        try:
-            item, end = cast(tuple[object, int], json.JSONDecoder().raw_decode(text, at))
-        except (ValueError, RecursionError):
-            found.unread.append(ListEntry(text[at:], reason="JSON that cannot be read"))
-            break
-        if entry := csl_entry(text[at:end], item):
-            found.entries.append(ListEntry(entry.text, label=entry.key))
-        else:
-            found.unread.append(ListEntry(text[at:end], reason="an item of CSL-JSON without title and DOI"))
-        at = text.find("{", end)
-    return found

@@ -7,8 +7,9 @@ table of what is a difference. `read_reference` takes a reference in any style, 
 
 from __future__ import annotations
 
-from deepcritical_mcp.search.references.agreement import Agreement, compare, title_agreement
-from deepcritical_mcp.search.references.title_places import are_similar
-from deepcritical_mcp.search.references.written import WrittenReference, read_reference
-
-__all__ = ["Agreement", "WrittenReference", "are_similar", "compare", "read_reference", "title_agreement"]
+from deepcritical_mcp.search.references.agreement import Agreement as Agreement
+from deepcritical_mcp.search.references.agreement import compare as compare
+from deepcritical_mcp.search.references.agreement import title_agreement as title_agreement
+from deepcritical_mcp.search.references.title_places import are_similar as are_similar
+from deepcritical_mcp.search.references.written import WrittenReference as WrittenReference
+from deepcritical_mcp.search.references.written import read_reference as read_reference

@@ -21,16 +21,19 @@ A field that is absent is no field that differs. Every regular expression here i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from deepcritical_mcp.evidence.titles import identifies, is_generic, is_translation, tokens
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
-from deepcritical_mcp.search.references.journal_places import (
+from deepcritical_mcp.search.references.name_places import (
+    ET_AL,
     JournalPlace,
+    PeopleAgreement,
+    compare_people,
     find_journal,
+    has_author,
     other_journal,
+    people_before,
 )
 from deepcritical_mcp.search.references.number_places import (
     JOINING,
@@ -45,13 +48,6 @@ from deepcritical_mcp.search.references.number_places import (
     numbers_of,
     written_numbers,
     years_only,
-)
-from deepcritical_mcp.search.references.people_places import (
-    ET_AL,
-    PeopleAgreement,
-    compare_people,
-    has_author,
-    people_before,
 )
 from deepcritical_mcp.search.references.plain_text import WORD, Span, blanked, listed_words, without
 from deepcritical_mcp.search.references.title_places import (
@@ -83,11 +79,14 @@ class FieldAgreement(NamedTuple):
     span: Span | None = None
 
 
-@dataclass(frozen=True)
 class Agreement:
     """How a record agrees with a reference.
 
+    The title is found first, because its words are the most; then the journal, the numbers of the place, and the names
+    around them, each among what the fields before it do not explain.
+
     Attributes:
+        fields: how each field agrees.
         by_others: whether the first author that is written, or most of them, are none of the record's.
         is_preprint: whether the preprint of the record's article is written.
         names_left_out: how many names are listed, where authors are left out and the list does not say so; 0 if not.
@@ -96,13 +95,30 @@ class Agreement:
         further: what no field explains and looks like a work of its own; "" if there is nothing.
     """
 
-    fields: tuple[FieldAgreement, ...]
-    by_others: bool = False
-    is_preprint: bool = False
-    names_left_out: int = 0
-    unread: tuple[str, ...] = ()
-    further: str = ""
-    left_over: tuple[str, ...] = ()
+    _journal: JournalPlace | None = None
+
+    def __init__(self, reference: WrittenReference, record: Publication) -> None:
+        self._record, self._written = record, reference.text
+        years = " ".join(map(str, years_of(record)))
+        self._place: PlaceNumbers = {role: years if role == "year" else getattr(record, role) for role in ROLES}
+        self._entry = reference.says if reference.entry else None
+        self._found = find_title(self._written, reference.words, (record.title, record.vernacular_title))
+        self._title: Span | None = self._found[:2] if self._found else None
+        names = {one.family.lower() for one in record.authors}
+        self._text = years_only(self._written, self._title[0] if self._title else 0, names)
+        self._numbers = self._find_numbers()
+        self._journal = find_journal(self._text, self._title, journals_of(record), self._numbers.first)
+        self._bare = blanked(self._text, [self._journal[:2]] if self._journal else [])
+        guess = title_span(self._text) if self._title is None else None
+        least = LEAST_WORDS if self._journal or self._numbers.first >= 0 else 1  # beside a number alone, any word
+        if guess and len(self._strange(self._bare[slice(*guess)], is_title=least == 1)) >= least:
+            self._title = guess
+        self._numbers = self._find_numbers()
+        self._people = self._find_people()
+        self._journal_field = self._compare_journal()
+        self._title = self._title if self._found else self._other_title()
+        self._numbers = self._find_numbers()
+        self._conclude()
 
     def field(self, name: StatedField) -> FieldAgreement:
         """One field."""
@@ -160,6 +176,108 @@ class Agreement:
         if not (identifies(words) and not is_generic(words)) or self.verdict("title") == "minor":
             return self.conflicts == 0 and self.support >= 2
         return self.conflicts == 0 or (self.conflicts == 1 and self.support >= 2)
+
+    def _find_numbers(self) -> NumberPlaces:
+        known = [span for span in (self._title, self._journal and self._journal[:2]) if span]
+        return find_numbers(self._text, known, self._place, self._title[0] if self._title else 0)
+
+    def _conclude(self) -> None:
+        """What the places that were found say."""
+        record, people, journal = self._record, self._people, self._journal_field
+        is_theirs, is_other = people.verdict in ("agrees", "minor"), journal.verdict == "differs"
+        fields = {one.field: one for one in (self._compare_title(), self._compare_people())}
+        for role in ROLES:
+            one = self._numbers.by_role.get(role)
+            span = (one.start, one.start + 4 if role == "year" else one.end) if one else None
+            written = self._text[slice(*span)] if span else ""
+            verdict = number_agrees(role, written, record)
+            fields[role] = FieldAgreement(role, verdict, written, own_number(role, record), span)
+        fields["journal"] = journal
+        spans = [people.span, *(one.span for one in fields.values() if one.span)]
+        spans += [(one.start, one.end) for one in self._numbers.by_role.values()]
+        among = blanked(self._text[: max(end for _, end in spans)], spans)
+        self.left_over = tuple(self._strange(among, is_title=True))
+        self.is_preprint = record.form != "preprint" and is_theirs and is_other and is_preprint_server(journal.written)
+        if self.is_preprint:
+            fields |= {name: fields[name]._replace(verdict="absent") for name in ROLES}
+            fields["journal"] = journal._replace(verdict="minor")
+        self.fields, self.by_others = tuple(fields.values()), people.by_others
+        self.names_left_out = people.named if people.named > 1 and is_theirs else 0
+        start = self._found.end if self._found else len(self._text)
+        behind = numbers_of(without(NOT_OF_THE_PLACE, self._text[start:]))
+        by_role, own = self._numbers.by_role, numbers_of(" ".join(self._place.values()))
+        roles = ROLES[1::2] if not behind <= own | numbers_of(" ".join(one.text for one in by_role.values())) else ()
+        self.unread = tuple(role for role in roles if self._place[role] and role not in by_role)
+        ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
+        self.further = _further_work(self._text[max(ends) :], own)
+
+    def _compare_people(self) -> FieldAgreement:
+        people, authors = self._people, self._record.authors
+        is_short = self._entry is not None and people.verdict == "agrees" and people.named > 0
+        true = people.true or ", ".join(author.short for author in authors[: None if is_short else 3])
+        written, verdict = people.written or self._text[slice(*people.span)], "minor" if is_short else people.verdict
+        return FieldAgreement("authors", verdict, written, true, None if verdict == "absent" else people.span)
+
+    def _strange(self, text: str, *, is_title: bool = False) -> list[str]:
+        """Words of content that the record's names and journals, or its title as well, do not have."""
+        record = self._record
+        names = " ".join((*map(str, record.authors), *journals_of(record), record.title * is_title))
+        return [one for one in content_left(text, {*tokens(names), *JOINING}) if one.isalpha() and len(one) > 1]
+
+    def _next(self, at: int, default: int) -> int:
+        """Where journal or numbers begin behind a place."""
+        starts = (self._journal.start if self._journal else -1, self._numbers.first)
+        return min((one for one in starts if one >= at), default=default)
+
+    def _find_people(self) -> PeopleAgreement:
+        """Those before the title, else with "et al." right behind it; without a title, those before the journal."""
+        text, authors, found = self._text, self._record.authors, PeopleAgreement("absent")
+        head = people_before(text[: self._title[0] if self._title else self._next(0, len(text))])
+        start = max(text.find(head), 0)
+        if head and (self._title or self._journal or self._numbers.first >= 0 or has_author(head, authors)):
+            found = compare_people(self._bare, start, start + len(head), authors)
+        low = self._title[1] if self._title else len(text)
+        if found.verdict == "absent" and (others := ET_AL.search(text, low, self._next(low, len(text)))):
+            found = compare_people(self._bare, low, others.end(), authors)
+        return found
+
+    def _other_title(self) -> Span | None:
+        """What looks like a title, or what stands between names and journal, or numbers, however short."""
+        low, journal = self._people.span[1], self._journal_field.span
+        start, end = self._title or (low, self._next(low, 0))
+        end = journal[0] if journal and max(start, low) < journal[0] < end else end
+        start = min(max(start, low), end)
+        part = self._text[start:end].rstrip(" ,;*_’”\"'")
+        is_one = self._title or (self._people.verdict != "absent" and self._strange(_IN_BRACKETS.sub(" ", part)))
+        end = start + len(part)
+        return (end - len(_BEFORE_TITLE.sub("", part)), end) if is_one else None
+
+    def _compare_title(self) -> FieldAgreement:
+        record, text, journal, people = self._record, self._written, self._journal_field.span, self._people
+        verdict: FieldVerdict
+        if self._entry and (told := self._entry.title):
+            return FieldAgreement("title", title_agreement(told, record), told, record.title, self._title)
+        if self._title is None:
+            return FieldAgreement("title", "absent", "", record.title)
+        if self._found is None:
+            written = text[slice(*self._title)].strip(" .,;")
+            words = self._strange(_IN_BRACKETS.sub(" ", written))
+            verdict = "minor" if len(words) < LEAST_WORDS and {*words} <= {*tokens(record.title)} else "differs"
+            return FieldAgreement("title", verdict, written, record.title, self._title)
+        start, end = self._found[:2]
+        following = (journal[0] if journal else -1, self._numbers.first, people.span[0] if people.span[1] else -1)
+        stop = min((at for at in following if at >= end), default=len(text))
+        span = start_of_longer_title(text, self._found, record), end_of_longer_title(text, self._found, stop, record)
+        verdict = self._found.agreement if span == (start, end) else "differs"
+        return FieldAgreement("title", verdict, text[slice(*span)], self._found.true, span)
+
+    def _compare_journal(self) -> FieldAgreement:
+        record, text, journal = self._record, self._text, self._journal
+        true = next(iter(journals_of(record)), "")
+        low, first = max(self._title[1] if self._title else 0, self._people.span[1]), self._numbers.first
+        span = journal[2:] if journal else other_journal(text, low, first, record.authors) if true else None
+        verdict: FieldVerdict = "absent" if not span else "agrees" if journal and journal[:2] == span else "differs"
+        return FieldAgreement("journal", verdict, text[slice(*span)] if span else "", true, span)
 
 
 def is_preprint_server(journal: str) -> bool:
@@ -242,7 +360,7 @@ def journals_of(record: Publication) -> list[str]:
 
 def compare(reference: WrittenReference, record: Publication) -> Agreement:
     """Lay a record along a reference."""
-    return _Alignment(reference, record).agreement()
+    return Agreement(reference, record)
 
 
 def title_agreement(written: str, record: Publication) -> TitleAgreement:
@@ -252,154 +370,6 @@ def title_agreement(written: str, record: Publication) -> TitleAgreement:
     titles = (record.title, record.vernacular_title)
     found: list[TitleAgreement] = [titles_agree(written, name) for name in titles if name]
     return min(found, key=lambda one: ORDER[one]) if found else "differs"
-
-
-class _Alignment:
-    """Where the fields of one record stand in one reference that is no entry.
-
-    The title is found first, because its words are the most; then the journal, the numbers of the place, and the names
-    around them, each among what the fields before it do not explain.
-    """
-
-    _journal: JournalPlace | None = None
-
-    def __init__(self, reference: WrittenReference, record: Publication) -> None:
-        self._record, self._written = record, reference.text
-        years = " ".join(map(str, years_of(record)))
-        self._place: PlaceNumbers = {role: years if role == "year" else getattr(record, role) for role in ROLES}
-        self._entry = reference.says if reference.entry else None
-        self._found = find_title(self._written, reference.words, (record.title, record.vernacular_title))
-        self._title: Span | None = self._found[:2] if self._found else None
-        names = {one.family.lower() for one in record.authors}
-        self._text = years_only(self._written, self._title[0] if self._title else 0, names)
-        self._numbers = self._find_numbers()
-        self._journal = find_journal(self._text, self._title, journals_of(record), self._numbers.first)
-        self._bare = blanked(self._text, [self._journal[:2]] if self._journal else [])
-        guess = title_span(self._text) if self._title is None else None
-        least = LEAST_WORDS if self._journal or self._numbers.first >= 0 else 1  # beside a number alone, any word
-        if guess and len(self._strange(self._bare[slice(*guess)], is_title=least == 1)) >= least:
-            self._title = guess
-        self._numbers = self._find_numbers()
-        self._people = self._find_people()
-        self._journal_field = self._compare_journal()
-        self._title = self._title if self._found else self._other_title()
-        self._numbers = self._find_numbers()
-
-    def _find_numbers(self) -> NumberPlaces:
-        known = [span for span in (self._title, self._journal and self._journal[:2]) if span]
-        return find_numbers(self._text, known, self._place, self._title[0] if self._title else 0)
-
-    def agreement(self) -> Agreement:
-        """How the record agrees."""
-        record, people, journal = self._record, self._people, self._journal_field
-        is_theirs, is_other = people.verdict in ("agrees", "minor"), journal.verdict == "differs"
-        found = (self._compare_title(), self._compare_people(), *self._compare_numbers(), journal)
-        left_over, fields = tuple(self._left_over(found)), {one.field: one for one in found}
-        is_preprint = record.form != "preprint" and is_theirs and is_other and is_preprint_server(journal.written)
-        if is_preprint:
-            fields |= {name: fields[name]._replace(verdict="absent") for name in ROLES}
-            fields["journal"] = journal._replace(verdict="minor")
-        ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
-        return Agreement(
-            tuple(fields.values()),
-            by_others=people.by_others,
-            is_preprint=is_preprint,
-            names_left_out=people.named if people.named > 1 and is_theirs else 0,
-            unread=tuple(self._unread()),
-            further=_further_work(self._text[max(ends) :], numbers_of(" ".join(self._place.values()))),
-            left_over=left_over,
-        )
-
-    def _compare_people(self) -> FieldAgreement:
-        people, authors = self._people, self._record.authors
-        is_short = self._entry is not None and people.verdict == "agrees" and people.named > 0
-        true = people.true or ", ".join(author.short for author in authors[: None if is_short else 3])
-        written, span = people.written or self._text[slice(*people.span)], people.span
-        verdict = "minor" if is_short else people.verdict
-        return FieldAgreement("authors", verdict, written, true, None if verdict == "absent" else span)
-
-    def _left_over(self, fields: Iterable[FieldAgreement]) -> Iterator[str]:
-        """Words before, between and among the fields that none of them explains."""
-        spans = [self._people.span, *(one.span for one in fields if one.span)]
-        spans += [(one.start, one.end) for one in self._numbers.by_role.values()]
-        stop = max(end for _, end in spans)
-        yield from self._strange(blanked(self._text[:stop], spans), is_title=True)
-
-    def _strange(self, text: str, *, is_title: bool = False) -> list[str]:
-        """Words of content that the record's names and journals, or its title as well, do not have."""
-        record = self._record
-        names = " ".join((*map(str, record.authors), *journals_of(record), record.title * is_title))
-        return [one for one in content_left(text, {*tokens(names), *JOINING}) if one.isalpha() and len(one) > 1]
-
-    def _next(self, at: int, default: int) -> int:
-        """Where journal or numbers begin behind a place."""
-        starts = (self._journal.start if self._journal else -1, self._numbers.first)
-        return min((one for one in starts if one >= at), default=default)
-
-    def _find_people(self) -> PeopleAgreement:
-        """Those before the title, else with "et al." right behind it; without a title, those before the journal."""
-        text, authors, found = self._text, self._record.authors, PeopleAgreement("absent")
-        head = people_before(text[: self._title[0] if self._title else self._next(0, len(text))])
-        start = max(text.find(head), 0)
-        if head and (self._title or self._journal or self._numbers.first >= 0 or has_author(head, authors)):
-            found = compare_people(self._bare, start, start + len(head), authors)
-        low = self._title[1] if self._title else len(text)
-        if found.verdict == "absent" and (others := ET_AL.search(text, low, self._next(low, len(text)))):
-            found = compare_people(self._bare, low, others.end(), authors)
-        return found
-
-    def _other_title(self) -> Span | None:
-        """What looks like a title, or what stands between names and journal, or numbers, however short."""
-        low, journal = self._people.span[1], self._journal_field.span
-        start, end = self._title or (low, self._next(low, 0))
-        end = journal[0] if journal and max(start, low) < journal[0] < end else end
-        start = min(max(start, low), end)
-        part = self._text[start:end].rstrip(" ,;*_’”\"'")
-        is_one = self._title or (self._people.verdict != "absent" and self._strange(_IN_BRACKETS.sub(" ", part)))
-        end = start + len(part)
-        return (end - len(_BEFORE_TITLE.sub("", part)), end) if is_one else None
-
-    def _compare_title(self) -> FieldAgreement:
-        record, text, journal, people = self._record, self._written, self._journal_field.span, self._people
-        verdict: FieldVerdict
-        if self._entry and (told := self._entry.title):
-            return FieldAgreement("title", title_agreement(told, record), told, record.title, self._title)
-        if self._title is None:
-            return FieldAgreement("title", "absent", "", record.title)
-        if self._found is None:
-            written = text[slice(*self._title)].strip(" .,;")
-            words = self._strange(_IN_BRACKETS.sub(" ", written))
-            verdict = "minor" if len(words) < LEAST_WORDS and {*words} <= {*tokens(record.title)} else "differs"
-            return FieldAgreement("title", verdict, written, record.title, self._title)
-        start, end = self._found[:2]
-        following = (journal[0] if journal else -1, self._numbers.first, people.span[0] if people.span[1] else -1)
-        stop = min((at for at in following if at >= end), default=len(text))
-        span = start_of_longer_title(text, self._found, record), end_of_longer_title(text, self._found, stop, record)
-        verdict = self._found.agreement if span == (start, end) else "differs"
-        return FieldAgreement("title", verdict, text[slice(*span)], self._found.true, span)
-
-    def _compare_journal(self) -> FieldAgreement:
-        record, text, journal = self._record, self._text, self._journal
-        true = next(iter(journals_of(record)), "")
-        low, first = max(self._title[1] if self._title else 0, self._people.span[1]), self._numbers.first
-        span = journal[2:] if journal else other_journal(text, low, first, record.authors) if true else None
-        verdict: FieldVerdict = "absent" if not span else "agrees" if journal and journal[:2] == span else "differs"
-        return FieldAgreement("journal", verdict, text[slice(*span)] if span else "", true, span)
-
-    def _compare_numbers(self) -> Iterator[FieldAgreement]:
-        for role in ROLES:
-            one, true = self._numbers.by_role.get(role), own_number(role, self._record)
-            span = (one.start, one.start + 4 if role == "year" else one.end) if one else None
-            written = self._text[slice(*span)] if span else ""
-            yield FieldAgreement(role, number_agrees(role, written, self._record), written, true, span)
-
-    def _unread(self) -> Iterator[str]:
-        """Of volume and pages, what may stand in numbers behind the title that were not read."""
-        start = self._found.end if self._found else len(self._text)
-        behind = numbers_of(without(NOT_OF_THE_PLACE, self._text[start:]))
-        known = numbers_of(" ".join((*self._place.values(), *(one.text for one in self._numbers.by_role.values()))))
-        roles = ROLES[1::2] if not behind <= known else ()
-        yield from (role for role in roles if self._place[role] and role not in self._numbers.by_role)
 
 
 def _further_work(behind: str, own: frozenset[str]) -> str:

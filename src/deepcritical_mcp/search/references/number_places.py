@@ -8,7 +8,6 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from deepcritical_mcp.evidence.titles import plain_letters
@@ -57,8 +56,7 @@ _FREE, _LEFT, _SWAPPED = 0.3, 0.5, 2.0
 one of the record's."""
 
 
-@dataclass(frozen=True)
-class WrittenNumber:
+class WrittenNumber(NamedTuple):
     """A number or a range of numbers.
 
     Attributes:
@@ -132,7 +130,7 @@ def written_numbers(text: str) -> list[WrittenNumber]:
         lead = last[1].lower() if (last := _LEAD.search(text, max(0, start - 24), start)) else ""
         if lead in listed_words("supplement") and found:
             if "(" not in text[found[-1].end : start]:  # "150 Suppl 2"
-                found[-1] = replace(found[-1], end=end)
+                found[-1] = found[-1]._replace(end=end)
             continue
         opened = _OPENED.search(text, max(0, start - 20), start)
         in_brackets = opened is not None and _CLOSED.match(text, end) is not None

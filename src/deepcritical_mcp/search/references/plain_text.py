@@ -70,10 +70,11 @@ def without(pattern: re.Pattern[str], text: str) -> str:
 
 def without_latex(text: str) -> str:
     """The text with letters for LaTeX's accents, and without its commands; as it is if it has none."""
-    from deepcritical_mcp.search.references.latex_text import latex_as_text
+    if any(mark in text for mark in ("\\", "``", "{")) or ("~" in text and "/" not in text):
+        from deepcritical_mcp.search.references.latex_text import latex_as_text
 
-    is_latex = any(mark in text for mark in ("\\", "``", "{")) or ("~" in text and "/" not in text)
-    return latex_as_text(text) if is_latex else text
+        return latex_as_text(text)
+    return text
 
 
 STATED = re.compile(

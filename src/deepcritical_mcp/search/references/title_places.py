@@ -23,8 +23,8 @@ from deepcritical_mcp.evidence.titles import (
     tokens,
 )
 from deepcritical_mcp.models import Publication, without_retraction_mark
+from deepcritical_mcp.search.references.name_places import ET_AL, has_author
 from deepcritical_mcp.search.references.number_places import YEAR
-from deepcritical_mcp.search.references.people_places import ET_AL, has_author
 from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, Span, listed_words, without
 from deepcritical_mcp.text import FUNCTION_WORDS
 

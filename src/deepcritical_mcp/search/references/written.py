@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast, get_args
 
 from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.evidence.titles import content_words, tokens
@@ -25,9 +25,8 @@ from deepcritical_mcp.identifiers import (
     normalize_pmid,
 )
 from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
-from deepcritical_mcp.search.references.journal_places import sentences_back
+from deepcritical_mcp.search.references.name_places import ET_AL, LISTED, people_before, people_in, sentences_back
 from deepcritical_mcp.search.references.number_places import JOINING, YEAR, find_numbers, years_only
-from deepcritical_mcp.search.references.people_places import LISTED, first_name_in, people_before
 from deepcritical_mcp.search.references.plain_text import stated_ids, without_latex
 from deepcritical_mcp.search.references.title_places import LEAST_WORDS, Word, title_span, words_of
 from deepcritical_mcp.text import clean_line, clean_text, normalized
@@ -64,12 +63,6 @@ class Statements:
     pages: str = ""
     people: str = ""
 
-    @property
-    def line(self) -> str:
-        """All of it as a reference is written."""
-        place = f"{self.year}, vol. {self.volume}, no. {self.issue}, pp. {self.pages}."
-        return f"{self.people}. “{self.title}.” {self.journal}. {place}"
-
 
 def _guessed(text: str) -> Statements:
     """What a reference says by its form alone: enough to look for a record."""
@@ -84,7 +77,8 @@ def _guessed(text: str) -> Statements:
     names = (text[low + one : low + to] for one, to in sentences_back(text[low : places.first]))
     journal = next((name for name in names if name.lower() not in JOINING), "")
     said |= {"year": said.get("year", "")[:4], "journal": journal.removeprefix("In: ") if places.first > end else ""}
-    return Statements(title, first_name_in(head), people=head, **said)
+    listed = people_in(ET_AL.split(head, maxsplit=1)[0], ())
+    return Statements(title, " ".join(listed[0].words) if listed else "", people=head, **said)
 
 
 @dataclass(frozen=True)
@@ -122,8 +116,10 @@ def read_reference(written: str) -> WrittenReference:
     raw = clean_text(written)
     if entry := read_entry(raw):
         _, ids, stated = _without_ids(clean_line(raw[:MAX_REFERENCE]))
-        known = entry.ids.completed(ids)
-        return WrittenReference(_MARKUP.sub("", entry.says.line), known, entry.says, stated, entry)
+        says, known = entry.says, entry.ids.completed(ids)
+        place = f"{says.year}, vol. {says.volume}, no. {says.issue}, pp. {says.pages}."
+        line = f"{says.people}. “{says.title}.” {says.journal}. {place}"
+        return WrittenReference(_MARKUP.sub("", line), known, says, stated, entry)
     line = clean_line(raw[: MAX_REFERENCE + 1])
     line = line if len(line) <= MAX_REFERENCE else line[:MAX_REFERENCE].rpartition(" ")[0]
     bare, ids, stated = _without_ids(clean_line(without_latex(normalized("NFKC", line))))
@@ -153,7 +149,6 @@ TAG = re.compile(r"^[ \t]{0,4}([A-Z][A-Z0-9] {1,3}|[A-Z]{3} |[A-Z]{4})- ?", re.M
 a record without its last line, and does not tell where a value stands."""
 _FIELD_NAMES = {name: row.split("|") for name, row in data_table(__file__, "entry_fields.txt").items()}
 """The fields that say a statement in BibTeX, RIS and CSL-JSON; the first one that is filled counts."""
-_FORMS: tuple[EntryForm, ...] = ("bibtex", "ris", "csl")
 
 
 @dataclass(frozen=True)
@@ -168,7 +163,7 @@ class LabelledEntry:
 
     def values(self, statement: str) -> list[object]:
         """What the first name that says a statement, and is filled, has: several values only for the authors of RIS."""
-        names = _FIELD_NAMES[statement][_FORMS.index(self.form)].split()
+        names = _FIELD_NAMES[statement][get_args(EntryForm).index(self.form)].split()
         filled = [(name, value) for name, value in self.fields if value and str(value).strip()]
         first = next((name for name in names if any(name == one for one, _ in filled)), "")
         return [value for name, value in filled if name == first]
