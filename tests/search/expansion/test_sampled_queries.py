@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.search.expansion.sampled_queries import read_reply, sampling_request
+from deepcritical_mcp.search.expansion.expander import read_reply, sampling_request
 from tests.search.expansion.conftest import offline
 
 TOPIC = "metformin alzheimer"
