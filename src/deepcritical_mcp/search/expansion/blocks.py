@@ -10,7 +10,7 @@ from deepcritical_mcp.models import Concept
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import Abbreviation
 from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, natural_order, singular, stems
-from deepcritical_mcp.search.expansion.roles import is_adjective, is_common, is_never_noun
+from deepcritical_mcp.search.expansion.roles import is_common, is_never_noun
 from deepcritical_mcp.search.expansion.word_lists import endings
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, other_spelling
@@ -163,12 +163,7 @@ def numbers(name: str, *, is_substance: bool = False) -> list[str]:
     many = lower if one != lower else plural(lower)
     if is_substance and one == lower:  # "metformin" has no plural, "statins" has a singular
         return [name]
-    if (
-        lower.endswith(_NO_PLURAL)
-        or is_never_noun(lower)
-        or is_adjective(lower)
-        or lower in endings("only look plural")
-    ) and one == lower:
+    if (lower.endswith(_NO_PLURAL) or is_never_noun(lower) or lower in endings("only look plural")) and one == lower:
         return [name]
     if many == f"{one}s" and (before or one.endswith(_INFLECTED)) and not (is_substance and not before):
         return [" ".join([*before, f"{one}*"])]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
-from itertools import pairwise, permutations
+from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
 import anyio
@@ -44,7 +44,7 @@ from deepcritical_mcp.search.expansion.proposals import (
 from deepcritical_mcp.search.expansion.topic import Topic, corrected_topic, fit_web, read_topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.sources.base import Hits, Vocabulary
-from deepcritical_mcp.text import PUBMED_STOP_WORDS, clean_line, clean_text, counted
+from deepcritical_mcp.text import PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS, clean_line, clean_text, counted
 
 UNREADABLE = "Your model's queries were not in the requested format and were not used."
 _TOPIC_CHARS = 1_000
@@ -368,12 +368,18 @@ class QueryExpander:
             return (), (), f"The seeds were not used: {why}"
 
 
+def _initials(phrase: str) -> str:
+    """The initials of a phrase of two words or more, in capitals; "" for a single word."""
+    words = [word for word in phrase.replace("-", " ").split() if word.lower() not in QUERY_FUNCTION_WORDS]
+    return "".join(word[0] for word in words).upper() if words[1:] else ""
+
+
 def _planned(asked: Topic, ncbi: NcbiView, evidence: EvidenceView, description: str) -> Plan:
     subject = corrected_topic(asked, ncbi.corrected) if ncbi.corrected else asked
     decided = {one.text for one in ncbi.concepts if one.record} | {*evidence.abbreviations}
     listed = {short: long for short, long in known_abbreviations(subject).items() if short not in decided}
-    pairs = [pair for terms in asked.operands for pair in permutations(terms, 2) if " " in pair[0]]
-    either = {short: long for long, short in pairs if short in definitions([f"{long} ({short})"])}
+    longs = [({*terms}, {_initials(long): long for long in terms}) for terms in asked.operands]
+    either = {short: long for said, found in longs for short, long in found.items() if short in said}
     defined = listed | either | definitions([asked.text, clean_text(description)])
     concepts = with_definitions(subject, ncbi.concepts, defined=defined, seen=evidence.abbreviations)
     return Plan(asked, subject, concepts, is_looked_up=ncbi.is_mapped)

@@ -125,7 +125,8 @@ def _joined_parts(
                 for one in said
                 if one.role not in ONLY_RANKING and (one.role != "modifier" or terms[1:] or _is_rare(one))
             ]
-            is_sure = any(one.evidence >= NAMED for one in named) or [one.said for one in named] == [left]
+            told = " ".join(word for word in left.split() if role_of_word(word) != "filler")
+            is_sure = any(one.evidence >= NAMED for one in named) or [one.said for one in named] == [told]
             is_known = not terms[1:] and any(one.concept for one in named)  # "people who inject drugs"
             is_whole = is_known or stems(left) <= stems(" ".join(one.text for one in named))
             if not (is_sure and is_whole):
@@ -138,21 +139,25 @@ def _joined_parts(
             asked = [replace(one, role="phrase") if one in bare and not one.concept else one for one in asked]
         named_filter = next(filter(None, (filter_named(one.text) for one in asked if one.role != "setting")), "")
         joined += [replace(_either_of(asked) if asked[1:] else one, filter=named_filter) for one in asked[:1]]
-    same = {frozenset(one.name for one in part.records) or part.said.casefold(): part for part in reversed(joined)}
-    return [one for one in joined if one in same.values()], ranking
+    each = {one.block(): one for one in reversed(joined)}
+    return list(each.values())[::-1], ranking
 
 
 def _surest(joined: Sequence[Part], quoted: Collection[str]) -> Selection:
-    """Those of these that papers name: what is first, what has a name, and what the user gives in several words; no
-    adjective or outcome in one word alone, and nothing that is absent."""
+    """Those of these that papers name: the first; of the others what has a name, and two things that have a heading or
+    that the user gives in several words; no adjective or outcome in one word, and nothing that is absent. Of the rest,
+    whom or where a topic is about, outcomes and kinds of study, papers word too much in other ways."""
     firm = [one for one in joined if one.said.lower() in quoted or not all(map(_is_absent, one.inner))] or [*joined]
-    first = [one for one in firm[:1] if not all(map(is_never_noun, one.text.lower().split()))]
+    described = [one for one in firm if all(map(is_never_noun, one.text.lower().split()))]
+    first = [one for one in firm[:1] if one not in described]
     named = [one for one in firm if one.is_known and one.role != "general"]
     known = [one for one in named if role_of_word(one.text) not in ("aspect", "head", "kind")]
-    sure = [one for one in firm if one in first or one.evidence >= NAMED or one.either or one in known]
+    things = [one for one in firm if one.role not in ("group", "person") and not one.filter]
+    early = [one for one in things[:2] if one.either or one in known]
+    sure = [one for one in firm if one in (*first, *early) or (one.evidence >= NAMED and not one.filter)]
     if len(sure) < 2:
         rest = [one for one in firm if one not in sure and one.role != "measure"]
-        sure += sorted(rest, key=lambda one: (one.role == "person", -one.evidence))[: 2 - len(sure)]
+        sure += sorted(rest, key=lambda one: one.role == "person" or one in described)[: 2 - len(sure)]
     sure = sorted(sure, key=lambda one: (one not in first, one.evidence < NAMED))[:_MOST]
     required = tuple(one for one in joined if one in sure) or tuple(joined)
     return Selection(required, tuple(one for one in joined if one not in required))
@@ -226,22 +231,24 @@ class Plan:
             self.said = [*chosen.required, *telling]
         self.required, self.ranking, self.surplus = chosen.required, (*chosen.ranking, *light), chosen.surplus
         self.blocks = {one: one.block() for one in (*self.required, *self.said)}
+        self.is_cut = False
         self.shortened: list[Part] = []
         for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):
             is_long = any(part.concept and part.concept.block.is_long for part in one.inner)
             if len(self.query(self.required)) > QUERY_LIMIT - 600 and is_long:
                 self.blocks[one] = one.block(short=True)
                 self.shortened.append(one)
+        # With all their names, joined terms may be too long for a query.
+        self.is_cut = bool(topic.operands) and len(self.ranked(self.query(self.required))) > QUERY_LIMIT
         self.question = question_of(topic, self.required)
         self.is_clinical = any(one.record and one.record.is_of(_CLINICAL) for one in concepts)
 
     @property
     def core(self) -> str:
         """The direct query without what only ranks."""
-        core = self.topic.syntax or self.query(self.required) or " ".join(self.topic.words.split()[:12])
-        if len(core) > QUERY_LIMIT and self.topic.operands:
-            core = pubmed_syntax.repair(self.topic.text)
-        return core
+        if self.is_cut:
+            return pubmed_syntax.repair(self.topic.text)
+        return self.topic.syntax or self.query(self.required) or " ".join(self.topic.words.split()[:12])
 
     @property
     def rank_terms(self) -> list[str]:
@@ -260,7 +267,7 @@ class Plan:
 
     def ranked(self, query: str) -> str:
         """A query with the words that only rank."""
-        ranking = " OR ".join(self.rank_terms)
+        ranking = "" if self.is_cut else " OR ".join(self.rank_terms)
         return f"{pubmed_syntax.grouped(query)} AND ({ranking} OR all[sb])" if ranking else query
 
     @property

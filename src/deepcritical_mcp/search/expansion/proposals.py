@@ -110,13 +110,15 @@ def direct_query(plan: Plan) -> ExpandedQuery:
     """The topic as the user wrote it; in PubMed each of its subjects by all its names."""
     asked, topic = plan.asked, plan.topic
     query = fit_web(asked.subject if asked.syntax or any(one.label for one in asked.tokens) else asked.text)
-    ranking = [*(one.said for one in plan.ranking), *topic.either_way]
+    ranking = [] if plan.is_cut else [*(one.said for one in plan.ranking), *topic.either_way]
     unlisted = [one.concept for one in plan.subjects if one.concept and one.concept.unlisted]
     remarks = [
         _origin(asked)
         if asked.syntax
+        else "Your terms as you wrote them: with all their names they are too long for one query."
+        if plan.is_cut
         else f"Papers on {_listed(one.said for one in plan.required) or _listed([asked.text])}.",
-        "Your terms with their other names." if topic.operands else "",
+        "Your terms with their other names." if topic.operands and not plan.is_cut else "",
         *(f"“{one.said}” as a phrase." for one in plan.required if one.is_negation),
         f"{_listed(ranking)}: only to rank by, no paper has to say so." if ranking and plan.rank_terms else "",
         f"{_listed(topic.ages)}: see the filters." if topic.ages else "",
@@ -125,7 +127,7 @@ def direct_query(plan: Plan) -> ExpandedQuery:
             f"{counted(one.unlisted, 'more drug')} of “{one.text}” found where indexed, not by name."
             for one in unlisted
         ),
-        *(f"“{one.text}” in its short form, since the whole is too long." for one in plan.shortened),
+        *(f"“{one.text}” in its short form, since the whole is too long." for one in plan.shortened if not plan.is_cut),
         "In your spelling or NCBI's." if topic.typed else "",
     ]
     return ExpandedQuery(
@@ -154,8 +156,8 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
         return
     every = (_with_parent, _without) if topic.operands else (_without, _with_parent, _worded_otherwise)
     for one in chain.from_iterable(drafts(plan) for drafts in every):
-        if len(one.pubmed) <= QUERY_LIMIT:
-            yield replace(one, pubmed=plan.ranked(one.pubmed))
+        if len(ranked := plan.ranked(one.pubmed)) <= QUERY_LIMIT and not plan.is_cut:
+            yield replace(one, pubmed=ranked)
 
 
 def _without(plan: Plan) -> Iterator[Proposal]:

@@ -150,10 +150,13 @@ class Topic:
         return next(self.places(term), None)
 
     def places(self, term: str) -> Iterator[range]:
-        """Where in `tokens` the words of `term` stand, in any case, with or without hyphens; a negation is one."""
+        """Where in `tokens` the words of `term` stand, with or without hyphens, in any case, but no "who" for "WHO"; a
+        negation is one."""
         wanted = _unhyphenated(term)
         tokens = [_unhyphenated(one.text) for one in self.tokens]
         for start in range(len(tokens)):
+            if term.isupper() and self.tokens[start].text.islower():
+                continue
             found: list[str] = []
             for stop in range(start, len(tokens)):
                 found += tokens[stop]
@@ -192,6 +195,7 @@ _EXCLUSIONS = (
         r"\1",
     ),
 )
+_LOWER_OR = re.compile(r" or (?!(?:above|below|fewer|less|more|not|older|over|under|without|younger)\b)")
 _LEADING_NOT = re.compile(r"(?:^|\() ?NOT [\w(\"]")
 
 
@@ -207,7 +211,8 @@ def read_topic(topic: str) -> Topic:
     if not is_syntax or {*'["“”'}.isdisjoint(text):  # nothing within a field or a phrase
         for cue, plain in _JOINED_EXCLUSIONS if is_syntax else _EXCLUSIONS:
             text = cue.sub(plain, text)
-        text = re.sub(r" or (?!without)(?=[\w(])", " OR ", text) if is_syntax and "[" not in text else text
+        if is_syntax and "[" not in text:  # "asthma AND (children or adolescents)"
+            text = re.sub(r"\([^()]+\)", lambda group: _LOWER_OR.sub(" OR ", group[0]), text)
     text = _GROUPED_NOT.sub(r" NOT (\1)", text)
     if not text:
         raise InvalidInputError('The topic is blank. Name what to search for, e.g. "metformin alzheimer".')
