@@ -285,7 +285,8 @@ def words_block(text: str, *, is_whole: bool = False) -> str:
         return pubmed_syntax.all_of(
             pubmed_syntax.any_of(f"{_ENDING.sub('', one)}*[tiab]" for one in spellings(word)) for word in words
         )
-    telling = words if is_whole else telling_words(" ".join(words))
+    is_sentence = len(words) < len(text.split())  # "people who inject drugs"
+    telling = words if is_whole or is_sentence else telling_words(text)
     if len(telling) == 1:
         if re.fullmatch("[A-Z]{3,}s?", telling[0]):  # "DOACs"
             return pubmed_syntax.any_of(f"{telling[0].rstrip('s')}{end}[tiab]" for end in ("", "s"))
