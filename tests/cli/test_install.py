@@ -10,8 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.cli.clients import JsonError, McpClient, configured_state, edited_json, known_clients
-from deepcritical_mcp.cli.install import BACKUP_SUFFIX, apply, installation
+from deepcritical_mcp.cli.clients import (
+    BACKUP_SUFFIX,
+    JsonError,
+    McpClient,
+    apply,
+    configured_state,
+    edited_json,
+    installation,
+    known_clients,
+)
 from deepcritical_mcp.errors import ConfigurationError
 from tests.cli.conftest import Command
 

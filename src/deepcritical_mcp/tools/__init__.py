@@ -1,4 +1,4 @@
-"""The MCP tools, one per file, those that search a source in `searches`. To add one, write it with its `ToolSpec` and
+"""The MCP tools, one per file, those that search sources in `searches`. To add one, write it with its `ToolSpec` and
 add a line here."""
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from deepcritical_mcp.tools import (
     export_evidence,
     get_full_text,
     kept_evidence,
-    search_fetch,
     searches,
     semantic_search,
     sessions,
@@ -43,7 +42,7 @@ TOOLS: tuple[ToolSpec, ...] = (
 PROFILES: dict[Profile, tuple[ToolSpec, ...]] = {
     "research": TOOLS,
     "core": (searches.PUBMED_SEARCH, searches.WEB_SEARCH, expand_queries.TOOL, semantic_search.TOOL, add_evidence.TOOL),
-    "search-fetch": (search_fetch.SEARCH, search_fetch.FETCH),
+    "search-fetch": (searches.SEARCH, searches.FETCH),
 }
 """The tools that each profile offers: all; the five that a client with little room needs; or the two that some hosts
 require, under the names they expect."""
