@@ -57,9 +57,8 @@ from deepcritical_mcp.tools import PROFILES, TOOLS, Profile, ToolSpec, tools_cho
 from deepcritical_mcp.tools.answers.budget import fit
 from deepcritical_mcp.tools.answers.structured import structured, wire_length
 from deepcritical_mcp.tools.arguments.call_session import read_session, session_note
-from deepcritical_mcp.tools.arguments.params import tool_hint
+from deepcritical_mcp.tools.arguments.params import check_sizes, size_of, tool_hint
 from deepcritical_mcp.tools.arguments.schemas import invalid_arguments, read_arguments
-from deepcritical_mcp.tools.arguments.sizes import check_sizes, size_of
 from deepcritical_mcp.tools.export_evidence import typed
 from deepcritical_mcp.tools.offered import as_offered, instructions, without_tools
 from deepcritical_mcp.tools.spec import BOARD_URI, input_schema, output_schemas

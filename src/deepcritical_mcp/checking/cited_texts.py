@@ -37,9 +37,8 @@ from deepcritical_mcp.deadline import (
 from deepcritical_mcp.errors import AllProvidersFailedError
 from deepcritical_mcp.evidence.chunking import Passage, passages, searched
 from deepcritical_mcp.evidence.lexical import LexicalIndex
-from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
+from deepcritical_mcp.evidence.paper_passages import PassageEmbedder
 from deepcritical_mcp.evidence.passage_quotes import with_neighbors
-from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.stored_items import CITED
 from deepcritical_mcp.excerpts import GAP, best_sentences, quoted
 from deepcritical_mcp.excerpts import sentences as sentences_of
@@ -58,7 +57,7 @@ from deepcritical_mcp.search.full_texts import READ_KINDS, FullTexts
 from deepcritical_mcp.search.record_finder import AT_ONCE
 from deepcritical_mcp.search.search_steps import ReadingSession
 from deepcritical_mcp.search.witness import status_fields
-from deepcritical_mcp.text import batches, counted
+from deepcritical_mcp.text import batches, counted, words_of
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore

@@ -39,9 +39,8 @@ from deepcritical_mcp.net.json_fields import (
 from deepcritical_mcp.reading import Block, Reading, Section, assembled, outline, with_text
 from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source, SourceCheck, as_sent
 from deepcritical_mcp.sources.fields import field_table, fields_at, json_texts
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.json_api import ApiOfService, JsonService
-from deepcritical_mcp.sources.lookup import RecordLookup
+from deepcritical_mcp.sources.lookup import Copy, FullTextSource, RecordLookup, Wanted
 from deepcritical_mcp.sources.settings import TrialsSettings
 from deepcritical_mcp.sources.trials.outline import (
     WORDS,
