@@ -49,8 +49,13 @@ from deepcritical_mcp.errors import (
     SessionError,
 )
 from deepcritical_mcp.models import EvidenceList, SearchResult, SessionList
-from deepcritical_mcp.prompts import complete, offered_prompts, prompt_arguments
-from deepcritical_mcp.resources import register_resources, session_resources
+from deepcritical_mcp.prompts_and_resources import (
+    complete,
+    offered_prompts,
+    prompt_arguments,
+    register_resources,
+    session_resources,
+)
 from deepcritical_mcp.sources import source_off
 from deepcritical_mcp.text import all_without_invisible, clean_line, clean_text
 from deepcritical_mcp.tools import PROFILES, TOOLS, Profile, ToolSpec, tools_chosen
