@@ -9,7 +9,6 @@ from typing import Literal
 from deepcritical_mcp.tools import (
     add_evidence,
     check_citations,
-    expand_queries,
     export_evidence,
     get_full_text,
     kept_evidence,
@@ -25,7 +24,7 @@ TOOLS: tuple[ToolSpec, ...] = (
     searches.PUBMED_SEARCH,
     searches.TRIAL_SEARCH,
     searches.WEB_SEARCH,
-    expand_queries.TOOL,
+    searches.EXPAND,
     semantic_search.TOOL,
     add_evidence.TOOL,
     get_full_text.TOOL,
@@ -41,7 +40,7 @@ TOOLS: tuple[ToolSpec, ...] = (
 
 PROFILES: dict[Profile, tuple[ToolSpec, ...]] = {
     "research": TOOLS,
-    "core": (searches.PUBMED_SEARCH, searches.WEB_SEARCH, expand_queries.TOOL, semantic_search.TOOL, add_evidence.TOOL),
+    "core": (searches.PUBMED_SEARCH, searches.WEB_SEARCH, searches.EXPAND, semantic_search.TOOL, add_evidence.TOOL),
     "search-fetch": (searches.SEARCH, searches.FETCH),
 }
 """The tools that each profile offers: all; the five that a client with little room needs; or the two that some hosts
