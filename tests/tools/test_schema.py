@@ -166,9 +166,6 @@ def too_large(spec: ToolSpec) -> Iterator[dict[str, Any]]:
     yield {**required, **dict.fromkeys(map(str, range(300_000)), "1")}
 
 
-MEASURING = ("check_sizes", "check_size", "size_of", "_most", "_check_names", "_check_length", "_shown")
-
-
 class Work:
     """Counts the functions of ours that are called, and how much text each of them is given."""
 
@@ -177,7 +174,7 @@ class Work:
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        is_measuring = code.co_qualname.partition(".")[0] in MEASURING
+        is_measuring = code.co_qualname.startswith(("check_size", "size_of", "_check_", "_most"))
         if event != "call" or "deepcritical_mcp" not in code.co_filename or is_measuring:
             return
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
