@@ -26,7 +26,7 @@ from typer.models import ArgumentInfo, OptionInfo
 from deepcritical_mcp import errors
 from deepcritical_mcp.cli.app import app
 from deepcritical_mcp.config import Settings, every_setting
-from deepcritical_mcp.prompts import PROMPTS
+from deepcritical_mcp.prompts_and_resources import PROMPTS
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.tools import PROFILES, TOOLS, ToolSpec
 from deepcritical_mcp.tools.spec import input_schema, listed_default, output_schema

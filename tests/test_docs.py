@@ -21,7 +21,7 @@ from deepcritical_mcp.config import Settings, every_setting
 from deepcritical_mcp.evidence.embedding.service import ShippedModel
 from deepcritical_mcp.evidence.storage.backend import MemoryBackend
 from deepcritical_mcp.models import MAX_VARIANTS, STATUSES, is_marked, status_label
-from deepcritical_mcp.prompts import PROMPTS
+from deepcritical_mcp.prompts_and_resources import PROMPTS
 from deepcritical_mcp.search.search_steps import ONLY_NEW_LOOKAHEAD, QUERY_WEIGHT
 from deepcritical_mcp.sources.pubmed.eutils import SPACING_WITH_KEY, SPACING_WITHOUT_KEY
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest

@@ -132,7 +132,7 @@ def build_services(
     from deepcritical_mcp.checking.checker import CitationChecker
     from deepcritical_mcp.checking.reference_checker import ReferenceChecker
     from deepcritical_mcp.evidence.embedding.service import EmbeddingService
-    from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
+    from deepcritical_mcp.evidence.paper_passages import PassageEmbedder
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.storage import open_backend
     from deepcritical_mcp.logs import hide_keys_in_urls
@@ -143,8 +143,7 @@ def build_services(
     from deepcritical_mcp.search.witness import Witness
     from deepcritical_mcp.sources import CROSSREF, FULL_TEXTS, LOOKUPS, SOURCES, records_off, why_off
     from deepcritical_mcp.sources.base import Net, Service, Source, created
-    from deepcritical_mcp.sources.full_text import FullTextSource
-    from deepcritical_mcp.sources.lookup import CitingLookup
+    from deepcritical_mcp.sources.lookup import CitingLookup, FullTextSource
 
     rows = (*(sources or ()), *(full_texts or ()), *(lookups or ()), *(stores or ()))
     settings = settings.including(pkgutil.resolve_name(row.settings) for row in rows if row.settings)

@@ -49,17 +49,21 @@ from deepcritical_mcp.errors import (
     SessionError,
 )
 from deepcritical_mcp.models import EvidenceList, SearchResult, SessionList
-from deepcritical_mcp.prompts import complete, offered_prompts, prompt_arguments
-from deepcritical_mcp.resources import register_resources, session_resources
+from deepcritical_mcp.prompts_and_resources import (
+    complete,
+    offered_prompts,
+    prompt_arguments,
+    register_resources,
+    session_resources,
+)
 from deepcritical_mcp.sources import source_off
 from deepcritical_mcp.text import all_without_invisible, clean_line, clean_text
 from deepcritical_mcp.tools import PROFILES, TOOLS, Profile, ToolSpec, tools_chosen
 from deepcritical_mcp.tools.answers.budget import fit
 from deepcritical_mcp.tools.answers.structured import structured, wire_length
 from deepcritical_mcp.tools.arguments.call_session import read_session, session_note
-from deepcritical_mcp.tools.arguments.params import tool_hint
+from deepcritical_mcp.tools.arguments.params import check_sizes, size_of, tool_hint
 from deepcritical_mcp.tools.arguments.schemas import invalid_arguments, read_arguments
-from deepcritical_mcp.tools.arguments.sizes import check_sizes, size_of
 from deepcritical_mcp.tools.export_evidence import typed
 from deepcritical_mcp.tools.offered import as_offered, instructions, without_tools
 from deepcritical_mcp.tools.spec import BOARD_URI, input_schema, output_schemas

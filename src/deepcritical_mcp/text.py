@@ -6,13 +6,17 @@ from __future__ import annotations
 import calendar
 import codecs
 import re
+import threading
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
 from typing import Literal, TypeVar, cast
 from unicodedata import name as name_of
 from unicodedata import normalize
+
+import Stemmer
 
 from deepcritical_mcp.data_files import data_lines as data_lines
 from deepcritical_mcp.data_files import data_table
@@ -301,3 +305,18 @@ def decoded(data: bytes, *declared: str) -> str:
             if known.startswith(_OF_BYTES) and known != "iso8859-1":
                 return data.decode(known)
     return data.decode("windows-1252", "replace")
+
+
+_WORD = re.compile(r"\w+")
+# Without its cache, which takes three times as long as stemming.
+_stem = cast(Callable[[list[str]], list[str]], Stemmer.Stemmer("english", 0).stemWords)  # pyright: ignore  # no type hints
+_stemming = threading.Lock()
+"""The stemmer is not thread-safe."""
+
+
+def words_of(text: str) -> Counter[str]:
+    """The stems of a text and how often each occurs, without stop words. IC₅₀ is read as IC50."""
+    plain = normalized("NFKC", text).lower()
+    words = [word for word in _WORD.findall(plain) if word not in STOP_WORDS]
+    with _stemming:
+        return Counter(_stem(words))

@@ -20,7 +20,7 @@ from typing import IO
 
 PACKAGE = "deepcritical_mcp"
 IMPORTED = (
-    "cli.app", "cli.check", "cli.demo", "cli.doctor_checks", "cli.install", "cli.session_commands", "server",
+    "cli.app", "cli.check", "cli.demo", "cli.doctor_checks", "cli.clients", "cli.session_commands", "server",
     "checking.checker", "search.full_texts", "search.reference_finder", "search.expansion.expander", "sources.page",
 )  # fmt: skip
 _LARGEST = 1 << 16

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deepcritical_mcp.cli import clients
 from deepcritical_mcp.cli.clients import JsonError, McpClient, configured_state, edited_json, known_clients
-from deepcritical_mcp.cli.install import BACKUP_SUFFIX, apply, installation
 from deepcritical_mcp.errors import ConfigurationError
 from tests.cli.conftest import Command
 
@@ -57,7 +57,7 @@ def test_other_content_is_kept_and_undo_restores_the_file_exactly(command: Comma
     assert document["theme"] == "dark"
     assert document["mcpServers"]["other"] == OTHERS["mcpServers"]["other"]  # type: ignore[index]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    backup = path.with_name(path.name + BACKUP_SUFFIX)
+    backup = path.with_name(path.name + clients.BACKUP_SUFFIX)
     assert backup.read_text(encoding="utf-8") == content
     command("install", "--client", "claude-desktop", "--undo", "--yes")
     assert path.read_text(encoding="utf-8") == content
@@ -155,11 +155,11 @@ def test_a_link_stays_a_link(home: Path, command: Command):
 
 def test_a_file_that_changed_in_the_meantime_is_left_alone(tmp_path: Path):
     client = _client(tmp_path, "cursor")
-    change = installation(client, {})
+    change = clients.installation(client, {})
     client.path.parent.mkdir()
     client.path.write_text('{"mcpServers": {"new": {}}}', encoding="utf-8")
     with pytest.raises(ConfigurationError, match="in the meantime"):
-        apply(change)
+        clients.apply(change)
     assert "deepcritical" not in client.path.read_text(encoding="utf-8")
 
 

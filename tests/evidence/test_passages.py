@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, passages
-from deepcritical_mcp.evidence.lexical import LexicalIndex, words_of
+from deepcritical_mcp.evidence.lexical import LexicalIndex
 from deepcritical_mcp.evidence.passage_quotes import PassagePage
 from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.models import PARAGRAPH_BREAK
 from deepcritical_mcp.reading import Section
+from deepcritical_mcp.text import words_of
 from tests.evidence.stand_ins import HashingModel, Registries, long_sections, paper
 
 TABLE = "| Arm | Deaths |\n| --- | --- |\n" + "\n".join(

@@ -69,7 +69,7 @@ async def test_one_process_reads_document_after_document_until_it_is_ended():
     await page_of(PAGE)
     first = readers()
     assert len(first) == 1
-    assert [one.content for one in await read_articles(article("<p>One.</p>"))] == ["One."]
+    assert [one.content for one in await read_articles(article("<p>One.</p>"), "", "")] == ["One."]
     assert readers() == first
     end_readers()
     assert readers() == set()

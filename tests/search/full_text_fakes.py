@@ -11,7 +11,7 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.reading import Reading, Section, assembled
 from deepcritical_mcp.sources.base import SourceCheck
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from tests.uncreated import Uncreated
 
 TITLE = "Zinc in wound repair"

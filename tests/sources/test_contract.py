@@ -18,8 +18,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
-from deepcritical_mcp.sources.full_text import Wanted
-from deepcritical_mcp.sources.lookup import CitedPlace
+from deepcritical_mcp.sources.lookup import CitedPlace, Wanted
 from deepcritical_mcp.sources.trials.request import TrialRequest
 from deepcritical_mcp.sources.trials.services import TrialRecords, Trials
 from tests.net.stand_in import Answer, Asked, stand_in

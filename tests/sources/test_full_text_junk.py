@@ -15,7 +15,7 @@ from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import RetryPolicy
-from deepcritical_mcp.sources.full_text import Copy, Wanted
+from deepcritical_mcp.sources.lookup import Copy, Wanted
 from tests.sources import full_text_wire as wire
 
 ONCE = RetryPolicy(attempts=1)

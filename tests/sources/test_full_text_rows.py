@@ -10,7 +10,7 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.sources import FULL_TEXTS
 from deepcritical_mcp.sources.base import Net, created
-from deepcritical_mcp.sources.full_text import FullTextSource, Wanted
+from deepcritical_mcp.sources.lookup import FullTextSource, Wanted
 from deepcritical_mcp.sources.pubmed.pmc import IdConverter
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources.full_text_wire import article_set, as_json, converted, hit, jats, located, results, study

@@ -13,7 +13,7 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.guard import Guard
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS
 from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.full_text import Copy, Wanted
+from deepcritical_mcp.sources.lookup import Copy, Wanted
 from deepcritical_mcp.sources.page import PageSource
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 from tests.reading.pdf_files import Words, column, pdf

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.sources.full_text import Copy, Wanted
+from deepcritical_mcp.sources.lookup import Copy, Wanted
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.full_text_wire import as_json, located, make_unpaywall
 

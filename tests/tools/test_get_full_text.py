@@ -21,7 +21,7 @@ from deepcritical_mcp.reading import Section
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources.base import Service
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource
+from deepcritical_mcp.sources.lookup import Copy, FullTextSource
 from tests.fakes import fake_server
 from tests.net.stand_in import Answer
 from tests.publications import published

@@ -11,7 +11,7 @@ from deepcritical_mcp.errors import BlockedError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from deepcritical_mcp.search.reference_finder import READ_TOGETHER
-from deepcritical_mcp.sources.full_text import Copy, Wanted
+from deepcritical_mcp.sources.lookup import Copy, Wanted
 from tests.net.stand_in import Answer
 from tests.search.full_text_fakes import FakeCompleter, FakeFullTexts
 from tests.search.lookup_fakes import FakePlaces, FakeRecords, FakeReferences

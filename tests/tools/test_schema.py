@@ -174,7 +174,8 @@ class Work:
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if event != "call" or "deepcritical_mcp" not in code.co_filename or code.co_filename.endswith("sizes.py"):
+        is_measuring = code.co_qualname.startswith(("check_size", "size_of", "_check_", "_most"))
+        if event != "call" or "deepcritical_mcp" not in code.co_filename or is_measuring:
             return
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.seen += 1 + sum(len(one) for one in map(frame.f_locals.get, names) if isinstance(one, str))

@@ -12,13 +12,14 @@ import anyio
 from anyio.to_thread import run_sync
 from pydantic import ValidationError
 
-from deepcritical_mcp.checking.cited_papers import CitedPapers, without_notes
 from deepcritical_mcp.checking.cited_texts import (
+    CitedPapers,
     CitingTexts,
     abstracts_warning,
     check_texts,
     has_full_text,
     read_full_texts,
+    without_notes,
 )
 from deepcritical_mcp.checking.draft import Draft, DraftReference, read_draft
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome
@@ -34,7 +35,7 @@ from deepcritical_mcp.deadline import (
     seconds_left,
 )
 from deepcritical_mcp.errors import DeadlineExceededError, EvidenceStoreError, InvalidInputError, SessionBusyError
-from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
+from deepcritical_mcp.evidence.paper_passages import PassageEmbedder
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import (
     CHECK_TOOL,

@@ -21,9 +21,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from deepcritical_mcp.data_files import data_table
-from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.excerpts import sentences
-from deepcritical_mcp.text import normalized
+from deepcritical_mcp.text import normalized, words_of
 
 SMALLEST, SMALLEST_WORD = 3, 11
 """Whole numbers below are not looked for, unless they have a unit: texts write them as words or not at all."""

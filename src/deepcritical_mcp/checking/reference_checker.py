@@ -39,7 +39,7 @@ from deepcritical_mcp.search.reference_finder import ReferenceMatch
 from deepcritical_mcp.search.references import Agreement, WrittenReference, compare, read_reference
 from deepcritical_mcp.search.search_steps import ReadingSession
 from deepcritical_mcp.search.witness import OutageRemark, Witness
-from deepcritical_mcp.sources.full_text import Wanted
+from deepcritical_mcp.sources.lookup import Wanted
 from deepcritical_mcp.text import clipped
 
 ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."

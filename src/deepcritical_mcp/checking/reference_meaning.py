@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from deepcritical_mcp.data_files import data_lines
-from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.titles import content_words, identifies, is_generic, tokens
 from deepcritical_mcp.export.reference import Reference
 from deepcritical_mcp.export.reference_managers import bibtex_entry, csl_entry, ris_entry
@@ -27,7 +26,7 @@ from deepcritical_mcp.search.references.number_places import MONTHS
 from deepcritical_mcp.search.references.plain_text import WORD, Span, are_forms, blanked, listed_words, stated_ids
 from deepcritical_mcp.search.references.title_places import are_parts
 from deepcritical_mcp.search.references.written import MAX_REFERENCE
-from deepcritical_mcp.text import clean_line, clipped
+from deepcritical_mcp.text import clean_line, clipped, words_of
 
 _LONGEST = 8
 """Words of a note; a reference with a title is longer."""

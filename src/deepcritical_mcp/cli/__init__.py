@@ -1,7 +1,7 @@
 """The console command `deepcritical-mcp`.
 
 `app` names the commands, `serving` starts the server (`quick_start`), `command_failures` ends each with a sentence.
-`check`, `doctor_checks` and `install` (`clients`) are a command each, `session_commands` those over kept sessions;
+`check`, `doctor_checks` and `clients` (`install`) are a command each, `session_commands` those over kept sessions;
 `demo` runs over the sample library: `sample_library`, `sample_sources`.
 """
 

@@ -144,7 +144,7 @@ def install(
     ] = None,
 ) -> None:
     """Add this server to a client's configuration: shows the change, asks first, keeps a backup."""
-    from deepcritical_mcp.cli.install import install_server
+    from deepcritical_mcp.cli.clients import install_server
 
     install_server(client, undo=undo, yes=yes, variables=env or [])
 

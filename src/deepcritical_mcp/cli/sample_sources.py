@@ -17,7 +17,6 @@ from typing import Self
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, CitationSource, Publication
@@ -25,11 +24,11 @@ from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.reading.jats import read_jats
 from deepcritical_mcp.sources.base import Answer, Fetched, Net, SearchRequest, Source
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest, publication_type
 from deepcritical_mcp.sources.trials.request import TrialRequest
 from deepcritical_mcp.sources.web.request import WebRequest
-from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
+from deepcritical_mcp.text import QUERY_FUNCTION_WORDS, words_of
 
 MIN_SCORE = 0.55
 """Share of a query's words, weighted by rarity, that a record must contain."""

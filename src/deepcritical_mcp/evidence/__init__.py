@@ -4,8 +4,8 @@
 background; what was removed can come back). `sessions` finds and opens them, and lets idle ones rest.
 Adding: `adding` (merged or new), `clustering` (what is one publication), `identity` and `titles` (whether two are the
 same), `identity_values` (what identifies one).
-In memory: `catalogue` (all publications), `text_index` (their passages and words), `lexical` (BM25 over `stemming`).
-Finding: `chunking` (texts into passages), `passage_embedder` (their vectors), `searching` (a session),
-`paper_passages` (one text), `passage_quotes` (what is shown of it).
+In memory: `catalogue` (all publications), `text_index` (their passages and words), `lexical` (BM25 over stems).
+Finding: `chunking` (texts into passages), `searching` (a session), `paper_passages` (vectors, and which passages of one
+text answer a question), `passage_quotes` (what is shown of it).
 `embedding` holds the models, `storage` the places where sessions are kept.
 """

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deepcritical_mcp.evidence.stemming import words_of
+from deepcritical_mcp.text import words_of
 
 Scores = NDArray[Any]
 

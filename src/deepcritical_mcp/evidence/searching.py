@@ -17,7 +17,6 @@ from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, C
 from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_scores
 from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, OF_A_WHOLE, best_within, priority
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
-from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.evidence.text_index import WordScores, is_passage, split_unit, unit_of
 from deepcritical_mcp.models import (
@@ -29,7 +28,7 @@ from deepcritical_mcp.models import (
     Text,
     status_label,
 )
-from deepcritical_mcp.text import cut_at_sentence
+from deepcritical_mcp.text import cut_at_sentence, words_of
 
 SNIPPET_LENGTH = 240
 MIN_NEAREST = 50

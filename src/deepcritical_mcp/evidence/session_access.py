@@ -26,7 +26,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.evidence.adding import Batch
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
+from deepcritical_mcp.evidence.paper_passages import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
 from deepcritical_mcp.evidence.storage.stored_items import (

@@ -18,8 +18,8 @@ from deepcritical_mcp.evidence.chunking import Passage, indexed_text, long_passa
 from deepcritical_mcp.evidence.clustering import LookupKey
 from deepcritical_mcp.evidence.lexical import HashedWords, LexicalIndex, LexicalScores, Scores
 from deepcritical_mcp.evidence.paper_passages import standings
-from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
+from deepcritical_mcp.text import words_of
 
 _PART = "\n"
 

@@ -1,5 +1,5 @@
 """What tools say about documents: the check of a draft's references, quotations and claims, and the text of a paper, a
-page or a trial."""
+page or a trial, also in the form of two-tool hosts."""
 
 from __future__ import annotations
 
@@ -284,3 +284,43 @@ class Document(Value):
     offset: Annotated[int, Field(exclude=True)] = 0
     characters: Annotated[int, Field(exclude=True)] = 0
     call: Annotated[str, Field(exclude=True)] = ""
+
+
+class SearchHit(Value):
+    """One result: enough to decide whether to fetch it."""
+
+    id: str
+    title: str
+    url: str
+
+
+class SearchHits(Value):
+    """What all sources found, best first. `errors` names each source that could not answer."""
+
+    results: tuple[SearchHit, ...]
+    errors: tuple[str, ...] = ()
+
+
+class DocumentMetadata(Value):
+    """Where a document comes from, and what became of it: `notices` name retractions, the article of a preprint and
+    the like."""
+
+    citation: str
+    status: str
+    status_checked: str
+    source: str
+    date: str
+    pmid: str
+    doi: str
+    nct: str
+    notices: tuple[str, ...] = ()
+
+
+class FetchedDocument(Value):
+    """One result with its full content."""
+
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: DocumentMetadata

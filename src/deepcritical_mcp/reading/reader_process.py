@@ -30,7 +30,13 @@ from pydantic import TypeAdapter
 from pydantic_core import from_json
 
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
-from deepcritical_mcp.errors import UnreadableDocumentError
+from deepcritical_mcp.errors import (
+    ProviderError,
+    ProviderResponseError,
+    ProviderTimeoutError,
+    ProviderUnavailableError,
+    UnreadableDocumentError,
+)
 from deepcritical_mcp.models import AuthorName, StatusNotice
 from deepcritical_mcp.net.pacing import TurnLine
 from deepcritical_mcp.reading import PageReading, Reading
@@ -128,9 +134,21 @@ async def read_document(
     return replace(page, reading=_typed(page.reading))
 
 
-async def read_articles(content: bytes) -> Sequence[Reading]:
-    """The articles in an answer in JATS, read in a child process as by `read_jats`; raises as `read_document`."""
-    return [_typed(one) for one in await _read(content, {"media_type": JATS}, _ARTICLES, SECONDS)]
+async def read_articles(content: bytes, provider: str, title: str) -> Sequence[Reading]:
+    """The articles in a provider's answer in JATS, read in a child process as by `read_jats`; a ProviderError if it
+    cannot be read."""
+    try:
+        return [_typed(one) for one in await _read(content, {"media_type": JATS}, _ARTICLES, SECONDS)]
+    except UnreadableDocumentError as error:
+        unread = f"{title} sent a full text that cannot be read. {error.message}"
+        raise outage_of(error, provider) or ProviderResponseError(provider, unread) from error
+
+
+def outage_of(error: UnreadableDocumentError, provider: str) -> ProviderError | None:
+    """The outage that kept a document from being read; None if the reason is the document."""
+    if error.is_too_slow:
+        return ProviderTimeoutError(provider, error.message)
+    return ProviderUnavailableError(provider, error.message) if error.retryable else None
 
 
 async def _read(content: bytes, header: Mapping[str, str], adapter: TypeAdapter[T], seconds: float) -> T:

@@ -36,7 +36,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.search.record_finder import PUBMED, Lookup, compared, is_paper
-from deepcritical_mcp.sources.full_text import Copy
+from deepcritical_mcp.sources.lookup import Copy
 from deepcritical_mcp.text import clipped
 from deepcritical_mcp.urls import host_of
 

@@ -50,7 +50,7 @@ from deepcritical_mcp.search.recording import lookup_entry, recorded
 from deepcritical_mcp.search.reference_finder import ReferenceFinder
 from deepcritical_mcp.search.search_steps import ReadingSession
 from deepcritical_mcp.sources.base import Service, Source, in_time
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.urls import host_of
 

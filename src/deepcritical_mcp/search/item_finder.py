@@ -28,7 +28,7 @@ from deepcritical_mcp.search.record_finder import (
 from deepcritical_mcp.search.reference_finder import ReferenceFinder, ReferenceMatch
 from deepcritical_mcp.search.references import Agreement, WrittenReference, compare, read_reference, title_agreement
 from deepcritical_mcp.search.references.agreement import FieldAgreement
-from deepcritical_mcp.sources.full_text import Wanted
+from deepcritical_mcp.sources.lookup import Wanted
 from deepcritical_mcp.text import clean_line, clipped
 from deepcritical_mcp.urls import host_of
 

@@ -16,8 +16,7 @@ from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_numb
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Attempt, Publication, publication_id
 from deepcritical_mcp.search.documents import PUBMED_OFF
 from deepcritical_mcp.sources.base import Service, Source
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
-from deepcritical_mcp.sources.lookup import RecordLookup
+from deepcritical_mcp.sources.lookup import Copy, FullTextSource, RecordLookup, Wanted
 from deepcritical_mcp.text import batches
 
 AT_ONCE = 4

@@ -20,8 +20,7 @@ from deepcritical_mcp.models import Publication, StatusNotice, vancouver
 from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, ids_of
 from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar, compare, read_reference
 from deepcritical_mcp.sources.base import Service, Source
-from deepcritical_mcp.sources.full_text import Wanted
-from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup
+from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup, Wanted
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, STOP_WORDS, batches
 
 READ_TOGETHER = 8

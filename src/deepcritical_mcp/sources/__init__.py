@@ -1,8 +1,8 @@
 """Where evidence comes from: one source per row of `SOURCES`, full texts from those of `FULL_TEXTS`, and what is known
 about documents from those of `LOOKUPS`.
 
-To add a source, write its file or folder here, its row below, and its tests. `base`, `full_text` and `lookup` say what
-a source must do; `json_api` sends its requests, `fields` reads its records by a table, `settings` has its settings.
+To add a source, write its file or folder here, its row below, and its tests. `base` and `lookup` say what a source
+must do; `json_api` sends its requests, `fields` reads its records by a table, `settings` has its settings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The interfaces of services that know something about documents, besides searching or delivering them.
+"""The interfaces of services that know something about documents, besides searching them, and of those that deliver
+full texts.
 
 A service implements those of `RecordLookup`, `ReferenceLookup`, `PlaceLookup`, `StatusLookup` and `CitingLookup` that
 it can answer. All methods raise only ProviderError: an outage is never an empty answer.
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import Publication, StatusNotice
+from deepcritical_mcp.models import DocumentStatus, Publication, StatusNotice
+from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.sources.base import Service
 
 
@@ -100,3 +102,65 @@ class CitingLookup(Service):
     async def counts(self, pmids: Sequence[str]) -> Mapping[str, int]:
         """How often each of up to 200 papers has been cited, for those that the service counts."""
         return {}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The document that is looked for: all its identifiers that are known, and addresses where a copy may be."""
+
+    ids: RecordIds
+    urls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Copy:
+    """What a provider answers. An outage is not an answer, but a ProviderError.
+
+    Attributes:
+        status: "full_text" comes with a `reading`.
+        detail: one sentence for people that says why, e.g. "PMC has this article, but the publisher does not allow it
+            to be downloaded."; for a full text, which version it is, if not the published one.
+        reading: the text, or, with another status, what the provider knows about the document.
+        url: where the copy was read.
+        elsewhere: addresses where a copy may be, best first.
+        needs_browser: whether the page at `url` does not serve programs, or needs JavaScript, so that a provider that
+            runs a browser may be asked; not if it asks for a subscription, or forbids programs in robots.txt.
+    """
+
+    status: DocumentStatus
+    detail: str = ""
+    reading: Reading | None = None
+    url: str = ""
+    elsewhere: tuple[str, ...] = ()
+    needs_browser: bool = False
+
+
+class FullTextSource(Service):
+    """A provider of full texts.
+
+    Attributes:
+        has_browser: whether it reads pages that need one; it is asked only for those.
+        off: why it is not asked at all, e.g. "no email address (NCBI_EMAIL)"; "" if it is.
+        at_once: documents whose records one request asks for.
+    """
+
+    has_browser: bool = False
+    off: str = ""
+    at_once: int = 1
+
+    @abstractmethod
+    def accepts(self, wanted: Wanted) -> bool:
+        """Whether it can be asked for a document with these identifiers and addresses."""
+
+    @abstractmethod
+    async def read(self, wanted: Wanted) -> Copy:
+        """Its copy of the document, or why it has none."""
+
+    async def record(self, wanted: Wanted) -> Publication | None:
+        """Its bibliographic record of the document, with an abstract or NO_ABSTRACT; None if it has none."""
+        return None
+
+    async def records_and_copies(self, wanted: Sequence[Wanted]) -> Sequence[tuple[Publication | None, Copy | None]]:
+        """Its records of up to `at_once` documents, and its copies if the same answer has them; None for each that it
+        does not have."""
+        return [(await self.record(one), None) for one in wanted]

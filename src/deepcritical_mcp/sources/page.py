@@ -20,9 +20,9 @@ from deepcritical_mcp.models import DocumentStatus
 from deepcritical_mcp.net.guard import Guard, guard_of, is_refusal
 from deepcritical_mcp.reading import PageReading, Reading
 from deepcritical_mcp.reading.page_metadata import BROWSERS_ONLY, SCRIPTS_ONLY
-from deepcritical_mcp.reading.reader_process import read_document
+from deepcritical_mcp.reading.reader_process import outage_of, read_document
 from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, outage_of
+from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 
 if TYPE_CHECKING:
     from deepcritical_mcp.config import Settings

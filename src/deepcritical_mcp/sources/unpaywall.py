@@ -15,8 +15,8 @@ from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import json_answer, mapping_of, rows_of, text_at, text_of
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.json_api import JsonApi
+from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.settings import UnpaywallSettings
 from deepcritical_mcp.urls import is_web_address
 

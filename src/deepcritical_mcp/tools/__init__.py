@@ -1,4 +1,4 @@
-"""The MCP tools, one per file, those that search a source in `searches`. To add one, write it with its `ToolSpec` and
+"""The MCP tools, one per file, those that search sources in `searches`. To add one, write it with its `ToolSpec` and
 add a line here."""
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from typing import Literal
 from deepcritical_mcp.tools import (
     add_evidence,
     check_citations,
-    expand_queries,
     export_evidence,
     get_full_text,
     kept_evidence,
-    search_fetch,
     searches,
     semantic_search,
     sessions,
@@ -26,7 +24,7 @@ TOOLS: tuple[ToolSpec, ...] = (
     searches.PUBMED_SEARCH,
     searches.TRIAL_SEARCH,
     searches.WEB_SEARCH,
-    expand_queries.TOOL,
+    searches.EXPAND,
     semantic_search.TOOL,
     add_evidence.TOOL,
     get_full_text.TOOL,
@@ -42,8 +40,8 @@ TOOLS: tuple[ToolSpec, ...] = (
 
 PROFILES: dict[Profile, tuple[ToolSpec, ...]] = {
     "research": TOOLS,
-    "core": (searches.PUBMED_SEARCH, searches.WEB_SEARCH, expand_queries.TOOL, semantic_search.TOOL, add_evidence.TOOL),
-    "search-fetch": (search_fetch.SEARCH, search_fetch.FETCH),
+    "core": (searches.PUBMED_SEARCH, searches.WEB_SEARCH, searches.EXPAND, semantic_search.TOOL, add_evidence.TOOL),
+    "search-fetch": (searches.SEARCH, searches.FETCH),
 }
 """The tools that each profile offers: all; the five that a client with little room needs; or the two that some hosts
 require, under the names they expect."""

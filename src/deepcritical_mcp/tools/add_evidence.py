@@ -52,16 +52,17 @@ from deepcritical_mcp.search.documents import PUBMED_OFF, DocumentId, FoundRecor
 from deepcritical_mcp.text import clean_line, clean_text, counted, cut_at_sentence
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, caller, progress_of, session_for
 from deepcritical_mcp.tools.arguments.params import (
+    MAX_CALL_LENGTH,
     GivenId,
     OtherSession,
     Word,
+    at_most,
     evidence_id,
     identifier_field,
     is_findable,
     read_document_id,
     split_place,
 )
-from deepcritical_mcp.tools.arguments.sizes import MAX_CALL_LENGTH, at_most
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 from deepcritical_mcp.urls import clean_url, is_web_address
 

@@ -12,8 +12,7 @@ from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.models import CitationReport
 from deepcritical_mcp.text import clean_text, clipped, counted
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, progress_of, session_for
-from deepcritical_mcp.tools.arguments.params import OtherSession
-from deepcritical_mcp.tools.arguments.sizes import at_most
+from deepcritical_mcp.tools.arguments.params import OtherSession, at_most
 from deepcritical_mcp.tools.arguments.values import is_url
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 

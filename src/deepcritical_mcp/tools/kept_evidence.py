@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import Field
 
-from deepcritical_mcp.checking.cited_papers import CITED
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.evidence.passage_quotes import TextPlace, excerpt, no_such_part
+from deepcritical_mcp.evidence.storage.stored_items import CITED
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NOT_OWN,

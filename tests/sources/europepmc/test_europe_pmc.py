@@ -8,7 +8,7 @@ import pytest
 from deepcritical_mcp.errors import ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice
-from deepcritical_mcp.sources.full_text import Copy, Wanted
+from deepcritical_mcp.sources.lookup import Copy, Wanted
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources.citing_wire import citations, citing, make_citations
 from tests.sources.full_text_wire import (

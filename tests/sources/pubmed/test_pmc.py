@@ -5,7 +5,7 @@ import pytest
 
 from deepcritical_mcp.errors import ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.sources.full_text import Copy, Wanted
+from deepcritical_mcp.sources.lookup import Copy, Wanted
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.full_text_wire import FORBIDDEN, article_set, jats, make_pmc
 

@@ -14,7 +14,7 @@ from deepcritical_mcp.errors import InvalidInputError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import MAX_TRIAL_PAPERS, NO_TITLE, UNKNOWN_DATE, Publication, own_spans
 from deepcritical_mcp.reading import Reading
-from deepcritical_mcp.sources.full_text import Copy, Wanted
+from deepcritical_mcp.sources.lookup import Copy, Wanted
 from deepcritical_mcp.sources.trials.outline import REMOVED, without_contacts
 from deepcritical_mcp.sources.trials.request import TrialRequest, country_names
 from deepcritical_mcp.sources.trials.services import TrialRecords, Trials

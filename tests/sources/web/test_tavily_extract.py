@@ -8,7 +8,7 @@ import pytest
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.guard import Guard
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy
-from deepcritical_mcp.sources.full_text import Copy, Wanted
+from deepcritical_mcp.sources.lookup import Copy, Wanted
 from deepcritical_mcp.sources.web.tavily import TavilyExtract, TavilyTool
 from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.sources import wire

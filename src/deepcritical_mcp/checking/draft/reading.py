@@ -24,18 +24,16 @@ from deepcritical_mcp.checking.draft.draft_parts import (
     DraftReference,
     ListEntry,
     Mark,
+    blocks_of_markdown,
     has_date_or_id,
     has_place,
     has_verbs,
+    html_as_markdown,
     is_remark,
     is_repeated,
     is_surely_entry,
     is_whole_entry,
     starts_with_names,
-)
-from deepcritical_mcp.checking.draft.markdown_draft import (
-    blocks_of_markdown,
-    html_as_markdown,
     with_whole_words,
     without_page_breaks,
 )

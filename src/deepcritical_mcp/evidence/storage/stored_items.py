@@ -186,6 +186,8 @@ class NearPassage(NamedTuple):
 
 SECONDS_TO_LOG = 5.0
 """An entry that cannot be written in this time is given up, so that a cancelled call ends."""
+CITED = "cited-paper:"
+"""The names of the documents of a session that are papers which a draft cites begin so."""
 LOG_PREFIX = "search-log:"
 """Prefix of the names of documents that are entries of the log."""
 WATCH_ENDING = "-watch"

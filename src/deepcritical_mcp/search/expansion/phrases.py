@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.search.expansion.word_lists import endings, word_list, word_table
-from deepcritical_mcp.text import GREEK_NAMES, NEGATIONS, QUERY_FUNCTION_WORDS, one_spelling
+from deepcritical_mcp.text import GREEK_NAMES, NEGATIONS, QUERY_FUNCTION_WORDS, one_spelling, words_of
 
 _TOKEN = re.compile(r"[^\W_]+(?:(?:[-‐‑'’.+·]|(?<=\d),(?=\d))[^\W_]+)*\+*|\S")
 _PLAIN = str.maketrans({"'": "", "’": "", **GREEK_NAMES})

@@ -11,6 +11,7 @@ from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmid, preprint_number
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentStatus, Publication
 from deepcritical_mcp.reading import Reading
+from deepcritical_mcp.reading.reader_process import read_articles
 from deepcritical_mcp.sources.base import SourceCheck
 from deepcritical_mcp.sources.europepmc.client import (
     MAX_PAGE,
@@ -25,8 +26,14 @@ from deepcritical_mcp.sources.europepmc.client import (
     identifier_terms,
     read_record,
 )
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, articles_in
-from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup, RecordLookup
+from deepcritical_mcp.sources.lookup import (
+    CitingDocuments,
+    CitingLookup,
+    Copy,
+    FullTextSource,
+    RecordLookup,
+    Wanted,
+)
 
 _MOST_OF_ONE = 4
 """Records that may have one identifier: an article, its preprint, and the versions of that."""
@@ -85,7 +92,7 @@ class EuropePMC(EuropePMCService, FullTextSource):
             body = await self.full_text(record.full_text_id)
         except NoOpenTextError:
             return _without_text(record, "abstract_only", ", but no open text of it.", remark)
-        known, reading = record.publication, next(iter(await articles_in(body, PROVIDER, TITLE)), None)
+        known, reading = record.publication, next(iter(await read_articles(body, PROVIDER, TITLE)), None)
         named = str(reading.fields.get("pmcid", "")) if reading else ""
         if reading is None or (named and known.pmcid and named != known.pmcid):
             told = f"{TITLE} was asked for {record.full_text_id} and sent something else."

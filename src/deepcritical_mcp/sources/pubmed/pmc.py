@@ -15,9 +15,10 @@ from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import first_records, json_answer, list_of, mapping_of, text_at
 from deepcritical_mcp.reading import Reading
+from deepcritical_mcp.reading.reader_process import read_articles
 from deepcritical_mcp.sources.base import Net, SourceCheck
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, articles_in
 from deepcritical_mcp.sources.json_api import JsonApi
+from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.pubmed.eutils import (
     MAX_IDS,
     TOOL,
@@ -69,7 +70,7 @@ class PMC(FullTextSource):
         asked = list(dict.fromkeys(pmcids))
         try:
             body = await self._eutils.efetch_pmc(asked, _checked)
-            copies = _copies(await articles_in(body, NAME, TITLE), body, asked)
+            copies = _copies(await read_articles(body, NAME, TITLE), body, asked)
         except NoPossibleIdError:
             copies = {pmcid: _copy(None, b"", pmcid) for pmcid in asked}
         return [(_record(copies[pmcid].reading), copies[pmcid]) for pmcid in pmcids]

@@ -1,5 +1,5 @@
 """ClinicalTrials.gov.
 
-`request` says what is searched for, `record` and `outline` read studies (`registration.txt` has the lines of a
-registration; persons are taken out of their texts); `services` are the source, the records and the full texts.
+`request` says what is searched for; `services` are the source, the records and the full texts, whose sections `outline`
+writes (`registration.txt` has the lines of a registration; persons are taken out of its texts).
 """

@@ -6,9 +6,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from deepcritical_mcp.data_files import data_table
-from deepcritical_mcp.net.json_fields import field_at, list_of, mapping_of, rows_of, text_at, text_of, without_markup
+from deepcritical_mcp.net.json_fields import (
+    field_at,
+    list_of,
+    mapping_of,
+    rows_of,
+    text_at,
+    text_of,
+    texts_of,
+    without_markup,
+)
 from deepcritical_mcp.reading import Block, markdown_table
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, counted
 
 MAX_CHARACTERS = 100_000
 """Of one field; ClinicalTrials.gov allows 32,000."""
@@ -231,6 +240,31 @@ def outcome_rows(outcomes: object) -> Sequence[str]:
     """The planned outcomes, a paragraph for each."""
     rows = ([line(one.get(name)) for name in ("measure", "timeFrame", "description")] for one in rows_of(outcomes))
     return [f"{name}{framed(' [{}]', frame)}{framed(': {}', text)}" for name, frame, text in rows]
+
+
+def arms(module: Row) -> Iterator[str]:
+    """The arms of a study and its interventions, a paragraph for each."""
+    for one in rows_of(module.get("armGroups")):
+        yield joined(": ", f"Arm {typed(one, 'label')}", line(one.get("description")))
+    for one in rows_of(module.get("interventions")):
+        others = framed(", also {}", ", ".join(map(line, texts_of(one.get("otherNames")))))
+        yield joined(": ", f"Intervention {typed(one, 'name')}{others}", line(one.get("description")))
+
+
+def typed(row: Row, name: str) -> str:
+    """The name of an arm or intervention, with its type."""
+    return f"{line(row.get(name))}{framed(' ({})', in_words(text_at(row, 'type')).lower())}"
+
+
+def locations(rows: list[Row]) -> list[str]:
+    """Sites by country, without the persons who answer there."""
+    by_country: dict[str, list[str]] = {}
+    for row in rows:
+        site = joined(", ", *(line(row.get(name)) for name in ("facility", "city", "state")))
+        by_country.setdefault(line(row.get("country")) or "Country unknown", []).append(site)
+    found = [f"{counted(len(rows), 'site')} in {counted(len(by_country), 'country', 'countries')}"] if rows else []
+    named = ((f"{one} ({len(sites)})", joined("; ", *dict.fromkeys(sites))) for one, sites in by_country.items())
+    return found + [labeled(country, sites) or country for country, sites in named]
 
 
 REMOVED = "[contact removed]"

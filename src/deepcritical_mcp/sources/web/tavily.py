@@ -25,7 +25,7 @@ from deepcritical_mcp.net.json_fields import (
 )
 from deepcritical_mcp.reading.page_metadata import shown
 from deepcritical_mcp.sources.base import Net, as_sent
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.keyed import KeyedTool
 from deepcritical_mcp.sources.web.provider import WebPage, without_markdown

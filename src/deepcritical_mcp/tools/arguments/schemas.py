@@ -16,15 +16,17 @@ from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.arguments.params import (
+    MAX_EXTRA_FIELDS,
     alias,
     argument_named,
+    check_size,
+    check_sizes,
     instead,
     is_ignorable,
     is_of_kind,
     plain_name,
     switch,
 )
-from deepcritical_mcp.tools.arguments.sizes import MAX_EXTRA_FIELDS, check_size, check_sizes
 from deepcritical_mcp.tools.arguments.values import (
     ONE_STATUS,
     coerced,

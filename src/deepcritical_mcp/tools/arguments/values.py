@@ -20,7 +20,9 @@ from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.tools.arguments.params import (
     INSTRUCTION,
     MAX_LIST_LENGTH,
+    Schema,
     alias,
+    check_size,
     evidence_id,
     id_parts,
     identified_items,
@@ -29,7 +31,6 @@ from deepcritical_mcp.tools.arguments.params import (
     synonyms,
     unwrapped,
 )
-from deepcritical_mcp.tools.arguments.sizes import Schema, check_size
 from deepcritical_mcp.urls import is_web_address
 
 _WORDS = {kind: frozenset(words.split("|")) for kind, words in synonyms("words").items()}
