@@ -330,7 +330,7 @@ def test_long_arguments_are_read_in_linear_time(schemas: Schemas, text: str) -> 
         return time.perf_counter() - began
 
     short = max(min(seconds(20_000) for _ in range(3)), 0.002)
-    assert seconds(200_000) < 40 * short
+    assert min(seconds(200_000) for _ in range(2)) < 40 * short
 
 
 @pytest.mark.parametrize(
