@@ -232,7 +232,11 @@ def _with_parent(plan: Plan) -> Iterator[Proposal]:
 def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
     """Whether a heading is of diseases, disorders or operations, deep enough in the tree, and its words are among the
     concept's own names ("Heart Failure" above "Heart Failure, Diastolic"), more than one if they are in the topic
-    (not "Pain" above "Chest Pain"): others are too far away, and drugs do not stand for one another."""
+    (not "Pain" above "Chest Pain"), and in all of its branches (not "Diabetes Mellitus" above "Diabetes, Gestational"):
+    others are too far away, and drugs do not stand for one another."""
+    below = concept.record.tree_numbers if concept.record else ()
+    if not {one[:3] for one in below} <= {one[:3] for one in parent.tree_numbers}:
+        return False
     places = [one for one in parent.tree_numbers if one.count(".") >= 2 and not one.startswith(_NO_DISEASE)]
     is_fitting = any(one.startswith(("C", "E04", "F")) for one in places)
     is_head = " " not in parent.name and stems(parent.name) <= stems(concept.text)
