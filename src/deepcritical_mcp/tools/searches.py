@@ -441,8 +441,8 @@ async def expand_queries(
     )
     if not uses_pubmed_syntax(topic):
         step = (
-            "These queries only guess what the words of the topic mean. Better call again with what papers must name, "
-            f"each with other words for it: A AND (B OR another word for B). Then: {step}"
+            "The topic is in plain words, so these queries are a guess. For better ones, call expand_queries again "
+            f"with what papers must name, joined: A AND (B OR another word for B). To use these: {step}"
         )
     if any("translate it" in one for one in expansion.warnings):
         step = "Translate the topic into English and call expand_queries again."

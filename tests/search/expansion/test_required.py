@@ -74,6 +74,7 @@ async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: 
     ("topic", "query"),
     [
         ("gout (febuxostat OR smartwatches)", "gout AND (febuxostat OR smartwatches)"),
+        ("type 2 diabetes AND gout", "(type 2 diabetes) AND gout"),
         ("febuxostat OR smartwatches AND gout", "(febuxostat OR smartwatches) AND gout"),
         ("gout AND ((liquorice OR febuxostat) AND burnout)", "gout AND (liquorice OR febuxostat) AND burnout"),
         ("gout AND burnout NOT (liquorice OR febuxostat)", "(gout AND burnout) NOT ((liquorice) OR (febuxostat))"),

@@ -281,8 +281,6 @@ def _found(
     def is_telling(text: str, record: MeshDescriptor) -> bool:
         # "Time", "risk" and "role" are headings too, but a topic with these words is seldom about them.
         role = role_of_heading(record)
-        if text.split()[-1] in word_list("efficacy") and record.is_of(("E05",)):  # "vaccine efficacy"
-            return False
         return role != "filler" and (not stems(text) <= general_stems() or role in ("person", "aspect", "setting"))
 
     fitting = [(text, record) for text, record in options if is_telling(text, record)]

@@ -17,7 +17,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.deadline import COUNTS, VOCABULARY, Progress, no_progress, seconds_for
 from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, ProviderError, SessionBusyError
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
-from deepcritical_mcp.models import Concept, ExpandedQuery, Expansion, Publication, SeedTerm
+from deepcritical_mcp.models import QUERY_LIMIT, Concept, ExpandedQuery, Expansion, Publication, SeedTerm
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import abbreviations_of, known_abbreviations
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words, to_wire
@@ -301,8 +301,9 @@ class QueryExpander:
                     read = hits.get(plan.direct, read)
         direct = direct_query(plan)
         least = hits[plan.direct].count if plan.direct in hits else -1
-        broader = list(broader_drafts(plan))[:_MAX_COUNTED] if least <= _TOO_MANY else []
-        specific = list(specific_drafts(plan, today=today))
+        wider = broader_drafts(plan) if least <= _TOO_MANY else ()
+        broader = [one for one in wider if len(one.pubmed) <= QUERY_LIMIT][:_MAX_COUNTED]
+        specific = [one for one in specific_drafts(plan, today=today) if len(one.pubmed) <= QUERY_LIMIT]
         if least == 0:
             hits |= {one.pubmed: Hits(count=0) for one in specific}
         wanted = [*(one.pubmed for one in broader), *(one.pubmed for one in specific[:_MAX_NARROWED])]

@@ -94,8 +94,8 @@ def filter_named(term: str) -> str:
     for group, words in _AGE_WORDS.items():
         if words.fullmatch(term):
             return AGE_GROUPS[group].pubmed
-    every = {**STUDY_FILTERS, **_own_filters(year=0, language="")}
-    return next((every[key].pubmed for key, terms in word_groups("filter").items() if term.lower() in terms), "")
+    key = next((key for key, terms in word_groups("filter").items() if term.lower() in terms), "")
+    return {**STUDY_FILTERS, **_own_filters(year=0, language="")}[key].pubmed if key else ""
 
 
 def _is_tried(part: Part) -> bool:

@@ -229,7 +229,8 @@ def _stands_alone(one: Part) -> bool:
     """Whether it is a part of its own: an animal, a gene, or a concept that says enough alone, unlike headings near the
     top of the tree, parts of the body, frequent words that name no disease, and settings ("school closures")."""
     if one.concept is None:
-        return one.role == "animal" or (is_symbol(one.text) and not one.text.isalpha())
+        is_gene = any(is_symbol(word) and not word.isalpha() for word in one.text.split())  # but not "type 2"
+        return one.role == "animal" or is_gene
     if one.role != "subject" or one.concept.record is None:
         return one.role not in ("general", "head")
     is_named = _is_of(one, "B", *OF_DISEASES) or not is_common(one.text.lower().split())

@@ -117,21 +117,10 @@ def _joined_parts(
             if label in words and PUBMED_STOP_WORDS.issuperset(words[label]):
                 continue  # "not children", which is left out, and "before"
             affirmed = [word for word in words[label] if not word.startswith('"')]
-            left = " ".join(affirmed or words[label]) or term
+            text = " ".join(affirmed or words[label]) or term
             own = [one for one in parts if one.label == label]
-            said = [one for one in own if one not in optional] or own
-            named = [
-                one
-                for one in said
-                if one.role not in ONLY_RANKING and (one.role != "modifier" or terms[1:] or _is_rare(one))
-            ]
-            told = " ".join(word for word in left.split() if role_of_word(word) != "filler")
-            is_sure = any(one.evidence >= NAMED for one in named) or [one.said for one in named] == [told]
-            is_known = not terms[1:] and any(one.concept for one in named)  # "people who inject drugs"
-            is_whole = is_known or stems(left) <= stems(" ".join(one.text for one in named))
-            if not (is_sure and is_whole):
-                named = []  # "breast reduction" as a phrase, not only "breast"
-            whole = Part(left, "subject" if named else "kind", is_looked_up=is_looked_up, every=tuple(named))
+            named = _named_in(text, [one for one in own if one not in optional] or own, is_choice=len(terms) > 1)
+            whole = Part(text, "subject" if named else "kind", is_looked_up=is_looked_up, every=tuple(named))
             asked.append(named[0] if len(named) == 1 else whole)
             ranking += [one for one in own if one not in named] if named else []
         if asked[1:]:  # of several words of the user, each as it is
@@ -143,10 +132,23 @@ def _joined_parts(
     return list(each.values())[::-1], ranking
 
 
+def _named_in(text: str, said: Sequence[Part], *, is_choice: bool) -> list[Part]:
+    """The parts that a term's text is made of, if papers name them; [] for a term that is searched as a phrase
+    ("breast reduction", not only "breast"). One of several choices (`is_choice`) keeps all of its words."""
+    named = [
+        one for one in said if one.role not in ONLY_RANKING and (one.role != "modifier" or is_choice or _is_rare(one))
+    ]
+    told = " ".join(word for word in text.split() if role_of_word(word) != "filler")
+    is_sure = any(one.evidence >= NAMED for one in named) or [one.said for one in named] == [told]
+    is_known = not is_choice and any(one.concept for one in named)  # but not "people who inject drugs"
+    is_whole = is_known or stems(text) <= stems(" ".join(one.text for one in named))
+    return named if is_sure and is_whole else []
+
+
 def _surest(joined: Sequence[Part], quoted: Collection[str]) -> Selection:
-    """Those of these that papers name: the first; of the others what has a name, and two things that have a heading or
-    that the user gives in several words; no adjective or outcome in one word, and nothing that is absent. Of the rest,
-    whom or where a topic is about, outcomes and kinds of study, papers word too much in other ways."""
+    """Those of these that every paper has to name: the first, what has a name of its own, and the first two things that
+    have a heading or several words. A lone adjective, a lone outcome and what is absent only rank, as do later
+    populations, places, outcomes and kinds of study, which papers word in too many ways."""
     firm = [one for one in joined if one.said.lower() in quoted or not all(map(_is_absent, one.inner))] or [*joined]
     described = [one for one in firm if all(map(is_never_noun, one.text.lower().split()))]
     first = [one for one in firm[:1] if one not in described]
@@ -231,7 +233,6 @@ class Plan:
             self.said = [*chosen.required, *telling]
         self.required, self.ranking, self.surplus = chosen.required, (*chosen.ranking, *light), chosen.surplus
         self.blocks = {one: one.block() for one in (*self.required, *self.said)}
-        self.is_cut = False
         self.shortened: list[Part] = []
         for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):
             is_long = any(part.concept and part.concept.block.is_long for part in one.inner)
@@ -239,7 +240,7 @@ class Plan:
                 self.blocks[one] = one.block(short=True)
                 self.shortened.append(one)
         # With all their names, joined terms may be too long for a query.
-        self.is_cut = bool(topic.operands) and len(self.ranked(self.query(self.required))) > QUERY_LIMIT
+        self.is_cut = bool(topic.operands) and len(self.query(self.required)) > QUERY_LIMIT
         self.question = question_of(topic, self.required)
         self.is_clinical = any(one.record and one.record.is_of(_CLINICAL) for one in concepts)
 
@@ -266,9 +267,10 @@ class Plan:
         return self.core if self.topic.syntax else self.ranked(self.core)
 
     def ranked(self, query: str) -> str:
-        """A query with the words that only rank."""
+        """A query with the words that only rank, if there is room for them."""
         ranking = "" if self.is_cut else " OR ".join(self.rank_terms)
-        return f"{pubmed_syntax.grouped(query)} AND ({ranking} OR all[sb])" if ranking else query
+        ranked = f"{pubmed_syntax.grouped(query)} AND ({ranking} OR all[sb])"
+        return ranked if ranking and len(ranked) <= QUERY_LIMIT else query
 
     @property
     def subjects(self) -> list[Part]:

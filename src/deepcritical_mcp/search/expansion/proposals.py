@@ -15,7 +15,7 @@ from datetime import date
 from itertools import chain
 from typing import Literal
 
-from deepcritical_mcp.models import QUERY_LIMIT, ExpandedQuery
+from deepcritical_mcp.models import ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import NEAR, TopicConcept, text_words, uncapitalized
 from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters
@@ -152,17 +152,16 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
     if topic.syntax:
         yield from _wider_fields(topic)
         return
-    if topic.language == OTHER_SCRIPT or not plan.required:
+    if topic.language == OTHER_SCRIPT or not plan.required or plan.is_cut:
         return
     every = (_with_parent, _without) if topic.operands else (_without, _with_parent, _worded_otherwise)
     for one in chain.from_iterable(drafts(plan) for drafts in every):
-        if len(ranked := plan.ranked(one.pubmed)) <= QUERY_LIMIT and not plan.is_cut:
-            yield replace(one, pubmed=ranked)
+        yield replace(one, pubmed=plan.ranked(one.pubmed))
 
 
 def _without(plan: Plan) -> Iterator[Proposal]:
-    """The topic without a negation; without one of three subjects that is
-    not what is tried; a class of drugs alone, since its reviews are searched so; at last without any other part."""
+    """The topic without a negation; without one of three subjects that is not what is tried; a class of drugs alone, as
+    its reviews are searched; at last without any other part. Of joined terms, only asides are given up."""
     conditions = [one for one in plan.required if _is_condition(one)]
     # The easiest to give up first: what is measured, then what MeSH does not know; of the rest the last.
     is_joined = bool(plan.topic.operands)
@@ -269,8 +268,8 @@ def _wider_fields(topic: Topic) -> Iterator[Proposal]:
 
 
 def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
-    """What narrows the direct query, what fits the question best first: the meaning of an abbreviation, a filter of
-    its question, a subject that only ranks, the persons; at last kinds of paper and limits."""
+    """What narrows the direct query, the best first: the meaning of an abbreviation, all that is said, a filter of its
+    question, its persons; at last kinds of paper and limits."""
     topic = plan.topic
     if topic.language == OTHER_SCRIPT or fit_web(topic.subject) != topic.subject:
         return
@@ -285,7 +284,7 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
                 block = pubmed_syntax.any_of(text_words(meaning.long_form))
                 found = f"Only “{one.text}” as {meaning.long_form} ({meaning.share:.0%} of the papers that define it)."
                 yield Proposal("specific", f"{subject} {meaning.long_form}", f"{core} AND {block}", found)
-    if {*plan.said} - {*plan.required} and len(plan.query(plan.said)) <= QUERY_LIMIT:
+    if {*plan.said} - {*plan.required}:
         found = "Only papers that name all your terms."
         yield Proposal("specific", subject, plan.query(plan.said), found)
     persons = ("person", "group")

@@ -175,9 +175,8 @@ def people_in(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
         letters = _capitals("".join(one if is_initials(one) else one[0] for one in rest))
         bare = tuple(one for one in rest if not is_initials(one))
         known = _known(authors[before.at]) if before and before.at >= 0 else ""
-        is_given = (
-            not bare or not authors or all(_capitals(one[0]) in known for one in rest)
-        )  # "Berg, Jan K., Ana Ruiz"
+        # "Berg, Jan K., Ana Ruiz"
+        is_given = not bare or not authors or all(_capitals(one[0]) in known for one in rest)
         if at < 0 and before and not before.letters and is_given:
             found[-1] = before._replace(letters=letters, span=(before.span[0], words[-1].end()))
         elif at >= 0 or (bare and listed_words("groups").isdisjoint(map(str.lower, rest))):

@@ -57,7 +57,8 @@ class KeyedTool(WebTool):
 
     Attributes:
         key_header: name and format of the header that carries the API key; empty if the key goes into the URL.
-        pace: seconds in which the plan allows so many requests, and the setting that has their number.
+        pace: seconds in which the plan allows so many requests, and the setting that has their number; None if it has
+            no such limit.
         url_field, content_field: where a result has its address and its text.
         date_fields: where it may have its date, in order of preference.
         probed: path and parameters of the cheapest request that needs the API key.
@@ -66,7 +67,7 @@ class KeyedTool(WebTool):
     """
 
     key_header: ClassVar[tuple[str, str]] = ("", "")
-    pace: ClassVar[tuple[float, str]] = (0.0, "web_concurrency")
+    pace: ClassVar[tuple[float, str] | None] = None
     url_field: ClassVar[str] = "url"
     content_field: ClassVar[str]
     date_fields: ClassVar[tuple[str, ...]]
@@ -82,13 +83,13 @@ class KeyedTool(WebTool):
 
     @classmethod
     def create(cls, settings: WebSettings, net: Net) -> Self:
-        seconds, setting = cls.pace
+        spacing = cls.pace[0] / getattr(settings, cls.pace[1]) if cls.pace else 0.0
         client = ApiClient(
             net.http,
             provider=cls.name,
             title=cls.title,
             retry=net.retry,
-            limiter=Pacing(max(settings.web_delay, seconds / getattr(settings, setting))),
+            limiter=Pacing(max(settings.web_delay, spacing)),
             explain=cls.explain,
             follow_redirects=False,
             max_bytes=MAX_ANSWER,
