@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Expansion
 from deepcritical_mcp.search.expansion.expander import QueryExpander
 from tests.search.expansion.ncbi_stand_in import LIBRARY, NcbiStandIn, Record
-from tests.search.expansion.session_fakes import FakeStore
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Ask:
         papers: Mapping[str, int] | None = None,
         unknown: Sequence[str] = (),
         ncbi: NcbiStandIn | None = None,
-        store: FakeStore | None = None,
+        store: EvidenceStore | None = None,
         seeds: Sequence[str] = (),
     ) -> Expansion:
         asked = ncbi or NcbiStandIn(records=records, papers=papers or {}, unknown=unknown)
@@ -44,7 +44,7 @@ def ask(tmp_path: Path) -> Ask:
 
 
 async def offline(
-    topic: str, *, count: int = 8, store: FakeStore | None = None, description: str = "", sampled: str = ""
+    topic: str, *, count: int = 8, store: EvidenceStore | None = None, description: str = "", sampled: str = ""
 ) -> Expansion:
     """A topic expanded without NCBI."""
     expander = QueryExpander(Settings(), None)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from deepcritical_mcp.evidence.embedding.calibration import MINILM, Calibration
+from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Evidence, Publication
 from deepcritical_mcp.search.expansion.phrases import stems
 from tests.publications import published
@@ -24,12 +26,14 @@ def page(url: str, title: str, text: str) -> Publication:
     return published(text, provider="duckduckgo", source="web", title=title, url=url)
 
 
-class FakeStore:
+class _Store:
     """Evidence in a list; relevance is the share of the query's stems that a piece has."""
 
-    def __init__(self, publications: Sequence[Publication] = (), *, error: Exception | None = None) -> None:
+    def __init__(
+        self, publications: Sequence[Publication], error: Exception | None, calibration: Calibration | None
+    ) -> None:
         self.session_id = "rs_test"
-        self.calibration: Calibration | None = MINILM
+        self.calibration = calibration
         self._evidence = [Evidence.of(publication) for publication in publications]
         self._error = error
 
@@ -48,6 +52,15 @@ class FakeStore:
             for piece in self._evidence
         ]
         return sorted(scored, key=lambda piece: -piece.relevance)[:max_results]
+
+
+def fake_store(
+    publications: Sequence[Publication] = (),
+    *,
+    error: Exception | None = None,
+    calibration: Calibration | None = MINILM,
+) -> EvidenceStore:
+    return cast(EvidenceStore, _Store(publications, error, calibration))
 
 
 def _text(piece: Evidence) -> str:

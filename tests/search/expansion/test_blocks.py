@@ -10,7 +10,7 @@ import pytest
 from tests.search.expansion.conftest import Ask
 from tests.search.expansion.ncbi_stand_in import LIBRARY, NcbiStandIn, Record
 from tests.search.expansion.queries import finds, is_well_formed
-from tests.search.expansion.session_fakes import FakeStore, paper
+from tests.search.expansion.session_fakes import fake_store, paper
 from tests.sources.ncbi import article, efetch
 
 
@@ -167,7 +167,7 @@ async def test_an_abbreviation_of_several_things_is_searched_in_all_its_meanings
 
 async def test_an_abbreviation_means_what_the_session_says(ask: Ask):
     text = "In antilymphocyte serum (ALS) and Alzheimer disease (AD) metformin was given."
-    found = await ask("ALS AD", store=FakeStore([paper(1, "ALS and metformin", text)]))
+    found = await ask("ALS AD", store=fake_store([paper(1, "ALS and metformin", text)]))
     named = {one.term: one.mesh_term for one in found.concepts if one.kind != "evidence"}
     assert named == {"AD": "", "ALS": ""}
     assert finds(found.queries[0].pubmed_query, "antilymphocyte serum ; alzheimer disease")

@@ -7,7 +7,7 @@ from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import Evidence
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceView, distinctive_terms, read_evidence
 from deepcritical_mcp.search.expansion.expander import QueryExpander
-from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore, page, paper
+from tests.search.expansion.session_fakes import NEUROPROTECTION, fake_store, page, paper
 
 
 async def test_terms_common_in_the_whole_session_tell_little():
@@ -26,31 +26,30 @@ async def test_terms_common_in_the_whole_session_tell_little():
 
 
 async def test_what_the_query_has_in_another_form_is_no_term():
-    view = await read_evidence("metformin Alzheimer diseases", FakeStore(NEUROPROTECTION))
+    view = await read_evidence("metformin Alzheimer diseases", fake_store(NEUROPROTECTION))
     terms = {term.term.casefold() for term in view.terms}
     assert not terms & {"metformin", "alzheimer disease"}
     assert view.abbreviations["AMPK"] == "AMP-activated protein kinase"
-    known = await read_evidence("metformin AMPK alzheimer", FakeStore(NEUROPROTECTION))
+    known = await read_evidence("metformin AMPK alzheimer", fake_store(NEUROPROTECTION))
     assert not {"amp-activated protein kinases", "ampk activation"} & {term.term.casefold() for term in known.terms}
 
 
 async def test_evidence_far_from_the_topic_is_not_used_and_one_near_it_is_enough():
-    assert (await read_evidence("zebrafish fin regeneration", FakeStore(NEUROPROTECTION))).terms == ()
-    view = await read_evidence("metformin alzheimer", FakeStore(NEUROPROTECTION[:1]))
+    assert (await read_evidence("zebrafish fin regeneration", fake_store(NEUROPROTECTION))).terms == ()
+    view = await read_evidence("metformin alzheimer", fake_store(NEUROPROTECTION[:1]))
     assert {"neuroprotection", "ampk activation"} <= {term.term.casefold() for term in view.terms}
 
 
 async def test_a_large_session_is_sampled():
     many = [page(f"https://example.org/{number}", f"Topic {number}", f"Text {number}.") for number in range(1_200)]
-    view = await read_evidence("metformin alzheimer", FakeStore([*many, *NEUROPROTECTION]))
+    view = await read_evidence("metformin alzheimer", fake_store([*many, *NEUROPROTECTION]))
     ampk = next(term for term in view.terms if "AMPK" in term.term)
     assert "AMP-Activated Protein Kinases" in ampk.names
     assert len(ampk.evidence_ids) == 2
 
 
 async def test_with_an_uncalibrated_model_the_session_proposes_no_terms() -> None:
-    store = FakeStore(NEUROPROTECTION)
-    store.calibration = None
+    store = fake_store(NEUROPROTECTION, calibration=None)
     assert await read_evidence("metformin alzheimer", store) == EvidenceView()
 
 

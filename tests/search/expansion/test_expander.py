@@ -16,7 +16,7 @@ from deepcritical_mcp.search.expansion.proposals import same_words_key
 from tests.search.expansion.conftest import Ask, offline
 from tests.search.expansion.ncbi_stand_in import NcbiStandIn
 from tests.search.expansion.queries import finds, is_well_formed
-from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore
+from tests.search.expansion.session_fakes import NEUROPROTECTION, fake_store
 
 TOPICS = (
     "metformin alzheimer",
@@ -56,7 +56,7 @@ def assert_sound(expansion: Expansion, count: int) -> None:
 async def test_any_topic_gives_sound_queries(topic: str, ask: Ask):
     for count in (1, 3, 8):
         assert_sound(await ask(topic, count=count), count)
-        assert_sound(await offline(topic, count=count, store=FakeStore(NEUROPROTECTION)), count)
+        assert_sound(await offline(topic, count=count, store=fake_store(NEUROPROTECTION)), count)
 
 
 @settings(deadline=None, max_examples=60)
@@ -64,7 +64,7 @@ async def test_any_topic_gives_sound_queries(topic: str, ask: Ask):
 def test_no_text_whatever_breaks_it(topic: str, count: int):
     async def run() -> None:
         try:
-            expansion = await offline(topic, count=count, store=FakeStore(NEUROPROTECTION))
+            expansion = await offline(topic, count=count, store=fake_store(NEUROPROTECTION))
         except InvalidInputError:
             return
         assert_sound(expansion, count)
@@ -92,7 +92,7 @@ async def test_a_topic_that_cannot_be_searched_is_refused_with_the_reason(topic:
     "topic", ["metformin alzheimer", "do not resuscitate orders", "metformin[tiab] AND alzheimer[tiab]"]
 )
 async def test_offline_there_are_queries_of_the_own_words_and_a_warning(topic: str):
-    expansion = await offline(topic, store=FakeStore())
+    expansion = await offline(topic, store=fake_store())
     assert_sound(expansion, 8)
     assert {one.strategy for one in expansion.queries} >= {"direct", "specific"}
     assert "[" in topic or expansion.queries[0].query == topic
@@ -153,7 +153,7 @@ async def test_an_abbreviation_that_the_description_defines_is_written_out():
 
 
 async def test_a_session_that_cannot_be_read_is_a_warning():
-    found = await offline("metformin alzheimer", store=FakeStore(error=EvidenceStoreError("The disk is full.")))
+    found = await offline("metformin alzheimer", store=fake_store(error=EvidenceStoreError("The disk is full.")))
     assert_sound(found, 8)
     assert "The session's evidence was not used: The disk is full." in found.warnings
 
@@ -178,7 +178,7 @@ async def test_a_correction_of_a_symbol_a_drug_or_a_word_that_papers_use_is_not_
 @pytest.mark.parametrize("utility", ["espell", "esearch mesh", "esummary"])
 async def test_the_evidence_is_used_when_ncbi_is_down(utility: str, ask: Ask):
     ncbi = NcbiStandIn(faults={utility: lambda _: httpx.Response(503)})
-    found = await ask("metformin alzheimer", ncbi=ncbi, store=FakeStore(NEUROPROTECTION))
+    found = await ask("metformin alzheimer", ncbi=ncbi, store=fake_store(NEUROPROTECTION))
     assert_sound(found, 3)
     assert any(one.kind == "evidence" for one in found.concepts)
     assert "PubMed is unavailable (HTTP 503)." in found.warnings[0]

@@ -9,7 +9,7 @@ from deepcritical_mcp.models import QUERY_LIMIT
 from tests.search.expansion.conftest import Ask, offline
 from tests.search.expansion.ncbi_stand_in import Record
 from tests.search.expansion.queries import finds
-from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore
+from tests.search.expansion.session_fakes import NEUROPROTECTION, fake_store
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ async def test_a_negation_covers_all_that_it_negates(topic: str, query: str):
     ],
 )
 async def test_no_query_loses_or_inverts_a_word(topic: str, kept: str, ask: Ask):
-    found = await ask(topic, count=8, store=FakeStore(NEUROPROTECTION))
+    found = await ask(topic, count=8, store=fake_store(NEUROPROTECTION))
     assert kept in found.queries[0].pubmed_query
 
 

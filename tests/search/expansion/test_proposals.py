@@ -10,7 +10,7 @@ import pytest
 from tests.search.expansion.conftest import Ask, offline
 from tests.search.expansion.ncbi_stand_in import NcbiStandIn
 from tests.search.expansion.queries import finds
-from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore, paper
+from tests.search.expansion.session_fakes import NEUROPROTECTION, fake_store, paper
 
 DEMENTIA = {
     "metformin ; alzheimer": 30,
@@ -168,7 +168,7 @@ async def test_a_count_that_does_not_come_is_left_out_and_said_so(ask: Ask):
 
 
 async def test_what_the_evidence_talks_about_is_a_concept_with_a_block():
-    found = await offline("metformin alzheimer", store=FakeStore(NEUROPROTECTION))
+    found = await offline("metformin alzheimer", store=fake_store(NEUROPROTECTION))
     blocks = {one.term.casefold(): one.pubmed_block for one in found.concepts if one.kind == "evidence"}
     assert {"ampk activation", "neuroprotection"} <= {*blocks}
     assert not {*blocks} & {"metformin", "alzheimer disease", "humans", "animals", "mice", "statins"}
@@ -179,7 +179,7 @@ async def test_what_the_evidence_talks_about_is_a_concept_with_a_block():
 async def test_a_term_of_the_evidence_does_not_contradict_a_negation():
     mesh = ["Type 2 Diabetes Mellitus", "Albuminuria"]
     session = [paper(one, "Gliflozins and kidney function", "Kidney function.", mesh=mesh) for one in range(1, 4)]
-    found = await offline("kidney function without diabetes", store=FakeStore(session))
+    found = await offline("kidney function without diabetes", store=fake_store(session))
     talked_of = {one.term for one in found.concepts if one.kind == "evidence"}
     assert "Albuminuria" in talked_of
     assert not any("Diabetes" in one for one in talked_of)

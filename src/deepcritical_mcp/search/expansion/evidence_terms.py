@@ -8,14 +8,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.models import Evidence
 from deepcritical_mcp.search.expansion.phrases import definitions, general_stems, natural_order, phrases, stems
 from deepcritical_mcp.search.expansion.word_lists import word_list
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
 
 # Enough to know which terms are common in a session.
 BACKGROUND = 500
@@ -28,22 +30,6 @@ _MAX_TERM_LENGTH = 60
 # The start of a long text, such as a web page, shows what it is about.
 _MAX_CHARS = 4_000
 _REMARK = re.compile(r"^\[[^\]]{1,60}\]")
-
-
-class SessionEvidence(Protocol):
-    """What query expansion needs of a session's store."""
-
-    @property
-    def session_id(self) -> str: ...
-
-    @property
-    def calibration(self) -> Calibration | None: ...
-
-    async def count(self) -> int: ...
-
-    async def page(self, offset: int, limit: int) -> list[Evidence]: ...
-
-    async def search_similar(self, query: str, *, max_results: int = 5) -> list[Evidence]: ...
 
 
 @dataclass(frozen=True)
@@ -65,7 +51,7 @@ class EvidenceView:
     abbreviations: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-async def read_evidence(query: str, store: SessionEvidence) -> EvidenceView:
+async def read_evidence(query: str, store: EvidenceStore) -> EvidenceView:
     """The view of `store` around `query`; empty when the session holds nothing close to it, or when its embedding model
     has no calibration, so that no threshold exists.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from itertools import pairwise
-from typing import Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -25,11 +25,9 @@ from deepcritical_mcp.search.expansion.concepts import NcbiView, look_up, with_d
 from deepcritical_mcp.search.expansion.evidence_terms import (
     EvidenceTerm,
     EvidenceView,
-    SessionEvidence,
     read_evidence,
 )
 from deepcritical_mcp.search.expansion.filters import fitting_filters
-from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.phrases import definitions, general_stems, phrases, stems
 from deepcritical_mcp.search.expansion.plan import Plan
 from deepcritical_mcp.search.expansion.proposals import (
@@ -45,6 +43,9 @@ from deepcritical_mcp.search.expansion.topic import Topic, corrected_topic, fit_
 from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.sources.base import Hits, Vocabulary
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS, clean_line, clean_text, counted
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
 
 UNREADABLE = "Your model's queries were not in the requested format and were not used."
 _TOPIC_CHARS = 1_000
@@ -208,7 +209,7 @@ class QueryExpander:
         description: str = "",
         count: int = 3,
         seeds: Sequence[str] = (),
-        store: SessionEvidence | None,
+        store: EvidenceStore | None,
         sampled: str = "",
         progress: Progress = no_progress,
     ) -> Expansion:
@@ -248,10 +249,7 @@ class QueryExpander:
             _fewer(len(queries), count, is_counted=queries[0].hits >= 0),
             _several(asked.questions),
             nothing,
-            *(
-                f"PubMed ignores the word “{short}”: write out what it stands for."
-                for short in _ignored(plan.topic, plan.concepts)
-            ),
+            *_ignored(plan),
             store_warning,
             ncbi.warning,
             seed_warning,
@@ -265,7 +263,11 @@ class QueryExpander:
             queries=queries,
             concepts=(
                 *concepts,
-                *(_of_words(one) for one in plan.subjects if one.is_looked_up and not (one.is_known or one.either)),
+                *(  # required, although MeSH does not have it
+                    Concept(term=one.said, kind="words", pubmed_block=one.block())
+                    for one in plan.subjects
+                    if one.is_looked_up and not (one.is_known or one.either)
+                ),
                 *map(_of_evidence, terms),
             ),
             filters=tuple(
@@ -435,19 +437,16 @@ def _fewer(found: int, count: int, *, is_counted: bool) -> str:
     return f"Only {found} of {count} queries: {why}." if found < count else ""
 
 
-def _ignored(topic: Topic, concepts: Sequence[TopicConcept]) -> list[str]:
-    known = {one.text for one in concepts if one.forms}
-    return [short for short in abbreviations_of(topic) if short.lower() in PUBMED_STOP_WORDS and short not in known]
+def _ignored(plan: Plan) -> Iterator[str]:
+    known = {one.text for one in plan.concepts if one.forms}
+    for short in abbreviations_of(plan.topic):
+        if short.lower() in PUBMED_STOP_WORDS and short not in known:
+            yield f"PubMed ignores the word “{short}”: write out what it stands for."
 
 
 def _several(questions: Sequence[str]) -> str:
     listed = ", ".join(f"“{question}”" for question in questions)
     return f"These are {len(questions)} questions: {listed}. Call once for each." if questions else ""
-
-
-def _of_words(part: Part) -> Concept:
-    """What the direct query requires although MeSH does not have it."""
-    return Concept(term=part.said, kind="words", pubmed_block=part.block())
 
 
 def _of_evidence(term: EvidenceTerm) -> Concept:
@@ -456,7 +455,7 @@ def _of_evidence(term: EvidenceTerm) -> Concept:
     return Concept(term=term.term, kind="evidence", entry_terms=term.names, pubmed_block=block)
 
 
-async def _read(topic: Topic, store: SessionEvidence | None) -> tuple[EvidenceView, str]:
+async def _read(topic: Topic, store: EvidenceStore | None) -> tuple[EvidenceView, str]:
     """The view of the session's evidence, and a warning if it cannot be read."""
     if store is None:
         return EvidenceView(), ""
