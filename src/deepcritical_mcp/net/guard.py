@@ -45,7 +45,7 @@ from deepcritical_mcp.errors import (
     TooManyRedirectsError,
 )
 from deepcritical_mcp.net.client import SNIFFED, USER_AGENT, Unpacking, media_type, retry_after_seconds
-from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy, WebTarget, checked_target
+from deepcritical_mcp.net.public_addresses import AddressPolicy, WebTarget, checked_target
 
 MAX_ROBOTS = 512 * 1024
 """Bytes of a robots.txt that are read; RFC 9309 asks for at least 500 KiB."""
@@ -215,7 +215,7 @@ class Guard:
                     accept = partial(media_type, declared, charset)
                     content = await self._body(response, self.max_bytes, accept=accept)
                     return FetchedPage(target.url, accept(content[:SNIFFED]), charset, content)
-                url = self._location(target, response)
+                url = response.extensions["location"]
 
     def _secured(self, target: WebTarget, visited: Sequence[str]) -> WebTarget:
         """A redirect from https to http is followed over https: nobody on the way may change what will be cited.
@@ -250,19 +250,14 @@ class Guard:
                         self._raise_for_status(at, response)
                     if status not in _REDIRECTS:
                         return ()
-                    location = self._location(at, response)
+                    location = response.extensions["location"]
                 at = self._secured(checked_target(self.provider, location, self.policy), [at.url])
         return ()
 
-    def _location(self, target: WebTarget, response: httpx.Response) -> str:
-        try:
-            return urljoin(target.url, response.extensions["location"])
-        except ValueError as error:
-            raise _malformed(self.provider) from error
-
     @asynccontextmanager
     async def _response(self, target: WebTarget) -> AsyncGenerator[httpx.Response]:
-        """A response with its body still to be read, from the first of the checked addresses that answers."""
+        """A response with its body still to be read, from the first of the checked addresses that answers; its
+        extension "location" is where it redirects to."""
         hosts = await self._hosts(target)
         self.tls = self.tls or await anyio.to_thread.run_sync(httpx.create_ssl_context)
         # Reads and writes are limited by the time of the whole fetch.
@@ -277,10 +272,13 @@ class Guard:
         ) as http:
             try:
                 response = await self._first_answer(http, target, hosts)
+                if response.status_code in _REDIRECTS:
+                    response.extensions["location"] = urljoin(target.url, response.extensions["location"])
             except httpx.TransportError as error:
                 self._unreachable(target, error)
             except (httpx.InvalidURL, ValueError) as error:  # UnicodeError and IDNAError are ValueErrors
-                raise _malformed(self.provider) from error
+                told = "This address is not fetched: it is not a valid web address."
+                raise ForbiddenAddressError(self.provider, told) from error
             try:
                 yield response
             except (httpx.TransportError, zlib.error) as error:
@@ -402,15 +400,6 @@ class Guard:
 async def _set_location_aside(response: httpx.Response) -> None:
     """Keep httpx from reading where a redirect leads, which raises errors of many kinds."""
     response.extensions["location"] = response.headers.pop("location", "")
-
-
-def _malformed(provider: str) -> ForbiddenAddressError:
-    return ForbiddenAddressError(provider, "This address is not fetched: it is not a valid web address.")
-
-
-def guard_of(provider: str, *, fetch_private: bool) -> Guard:
-    """A provider's guard, as the setting `fetch_private` says."""
-    return Guard(provider, ANY_ADDRESS if fetch_private else AddressPolicy())
 
 
 def is_refusal(error: ProviderError) -> bool:

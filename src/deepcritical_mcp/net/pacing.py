@@ -30,6 +30,7 @@ import anyio.lowlevel
 import anyio.to_thread
 from filelock import FileLock, Timeout
 
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.net.cache import make_private_folder
 
@@ -224,22 +225,18 @@ class Pacing:
         return self._places[-1].change(lambda now, free: step(now, free, spacing))
 
 
-def shared_pacing(
-    spacing: float, *, name: str, identity: str, folder: Path, redis_url: str = "", steps: int = 1
-) -> Pacing:
+def shared_pacing(settings: Settings, spacing: float, *, name: str, identity: str, steps: int = 1) -> Pacing:
     """Pacing that all processes of this machine share, and all machines that use the same Redis.
 
     Args:
         spacing: seconds between two starts.
         name: the provider's.
         identity: what the provider counts by, e.g. its address and the key; stored as a hash only.
-        folder: of the file that holds the state; created when first used.
-        redis_url: empty = no Redis.
         steps: how many requests a call sends, one after the other.
     """
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    places: list[Place] = [FilePlace(folder / f"{name}-{digest}")]
-    if redis_url:
+    places: list[Place] = [FilePlace(settings.cache_dir / f"{name}-{digest}")]
+    if redis_url := settings.redis_url.get_secret_value():
         places.insert(0, RedisPlace(redis_url, f"deepcritical:next:{name}:{digest}"))
     return Pacing(spacing, places, steps=steps)
 

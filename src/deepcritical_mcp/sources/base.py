@@ -21,10 +21,8 @@ from deepcritical_mcp.sources import why_off
 from deepcritical_mcp.text import clean_line, counted
 
 if TYPE_CHECKING:
-    import httpx
-
     from deepcritical_mcp.config import Settings
-    from deepcritical_mcp.net.client import RetryPolicy
+    from deepcritical_mcp.net.client import Net
     from deepcritical_mcp.sources import SourceRow
 
 _DATE = re.compile(r"\d{4}(-\d\d){0,2}")
@@ -232,15 +230,6 @@ class SourceCheck:
             return Finding("answers")
 
         return cls(title, examine, key_variable=key_variable, searches=searches)
-
-
-@dataclass(frozen=True)
-class Net:
-    """What all sources of a process share: the connection pool and the retry policy (None = the default of
-    `ApiClient`)."""
-
-    http: httpx.AsyncClient
-    retry: RetryPolicy | None = None
 
 
 class MeshDescriptor(Value):

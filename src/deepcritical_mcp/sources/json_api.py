@@ -12,9 +12,8 @@ import httpx
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight, RequestParts
+from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight, Net, RequestParts
 from deepcritical_mcp.net.pacing import Slots, shared_pacing
-from deepcritical_mcp.sources.base import Net
 
 T = TypeVar("T")
 Explain = Callable[[httpx.Response], ProviderError | None]
@@ -45,15 +44,8 @@ def paced_client(
         shared_pace: the name under which several providers share the pace, for each key; that of the API if "".
         key: sent with each request, so that no redirect is followed.
     """
-    counted_by = api.base_url(settings)
-    limiter = shared_pacing(
-        api.spacing,
-        name=shared_pace or api.name,
-        identity=f"{counted_by}\n{key}" if shared_pace else counted_by,
-        folder=settings.cache_dir,
-        redis_url=settings.redis_url.get_secret_value(),
-        steps=steps,
-    )
+    counted_by = f"{api.base_url(settings)}\n{key}" if shared_pace else api.base_url(settings)
+    limiter = shared_pacing(settings, api.spacing, name=shared_pace or api.name, identity=counted_by, steps=steps)
     return ApiClient(
         net.http,
         provider=api.name,

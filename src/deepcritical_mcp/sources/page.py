@@ -17,11 +17,12 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import DocumentStatus
-from deepcritical_mcp.net.guard import Guard, guard_of, is_refusal
+from deepcritical_mcp.net.client import Net
+from deepcritical_mcp.net.guard import Guard, is_refusal
+from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy
 from deepcritical_mcp.reading import PageReading, Reading
 from deepcritical_mcp.reading.page_metadata import BROWSERS_ONLY, SCRIPTS_ONLY
 from deepcritical_mcp.reading.reader_process import outage_of, read_document
-from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class PageSource(FullTextSource):
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(guard_of(cls.name, fetch_private=settings.fetch_private))
+        return cls(Guard(cls.name, ANY_ADDRESS if settings.fetch_private else AddressPolicy()))
 
     def accepts(self, wanted: Wanted) -> bool:
         return bool(wanted.urls or wanted.ids.doi)

@@ -26,6 +26,7 @@ from deepcritical_mcp.models import (
     StatusNotice,
     status_told_by,
 )
+from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.net.json_fields import (
     field_at,
     first_records,
@@ -39,7 +40,7 @@ from deepcritical_mcp.net.json_fields import (
     text_of,
     texts_of,
 )
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
+from deepcritical_mcp.sources.base import Finding, SourceCheck
 from deepcritical_mcp.sources.fields import authors_at, field_table, fields_at, json_texts, plain_line
 from deepcritical_mcp.sources.json_api import ApiOfService, JsonApi, is_web_page, paced_client
 from deepcritical_mcp.sources.lookup import RecordLookup, ReferenceLookup, StatusLookup

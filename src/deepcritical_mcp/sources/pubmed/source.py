@@ -25,6 +25,7 @@ from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.memory import SizedCache
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.cache import Cache, cache_key
+from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.net.json_fields import rows_of, text_at, texts_of
 from deepcritical_mcp.sources.base import (
     Answer,
@@ -33,7 +34,6 @@ from deepcritical_mcp.sources.base import (
     Finding,
     Hits,
     MeshDescriptor,
-    Net,
     SearchRequest,
     Source,
     SourceCheck,

@@ -16,8 +16,9 @@ from deepcritical_mcp.deadline import TO_READ_CACHE, even_share, seconds_before
 from deepcritical_mcp.errors import AllProvidersFailedError, ProviderError, ProviderTimeoutError
 from deepcritical_mcp.models import ProviderReport
 from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
+from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.net.pacing import Slots
-from deepcritical_mcp.sources.base import Answer, Net, SearchRequest, Source, SourceCheck
+from deepcritical_mcp.sources.base import Answer, SearchRequest, Source, SourceCheck
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.sources.web.earlier_results import WebCache

@@ -16,10 +16,10 @@ import anyio.to_thread
 
 from deepcritical_mcp.errors import BlockedError, ProviderResponseError, ProviderTimeoutError, ProviderUnavailableError
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.net.client import ApiClient, RetryPolicy
+from deepcritical_mcp.net.client import ApiClient, Net, RetryPolicy
 from deepcritical_mcp.net.json_fields import MAX_ROWS, MAX_TEXT
 from deepcritical_mcp.net.pacing import Pacing
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck, as_sent
+from deepcritical_mcp.sources.base import Finding, SourceCheck, as_sent
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.provider import UNKNOWN_DATE, WebPage, WebTool, web_page
 from deepcritical_mcp.sources.web.request import WebOptions
@@ -56,7 +56,7 @@ class DuckDuckGoTool(WebTool):
     def create(cls, settings: WebSettings, net: Net) -> Self:
         limiter = Pacing(settings.web_delay)
         client = ApiClient(net.http, provider=cls.name, title=cls.title, retry=net.retry, limiter=limiter)
-        return cls(client, url=settings.duckduckgo_url, timeout=(net.retry or RetryPolicy()).attempt_timeout)
+        return cls(client, url=settings.duckduckgo_url, timeout=net.retry.attempt_timeout)
 
     def check(self) -> SourceCheck:
         async def examine() -> Finding:

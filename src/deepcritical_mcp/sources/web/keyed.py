@@ -25,7 +25,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.logs import hide_keys_in_urls
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
-from deepcritical_mcp.net.client import ApiClient, RequestParts, retry_after_seconds
+from deepcritical_mcp.net.client import ApiClient, Net, RequestParts, retry_after_seconds
 from deepcritical_mcp.net.json_fields import (
     MAX_ROWS,
     field_at,
@@ -38,7 +38,7 @@ from deepcritical_mcp.net.json_fields import (
     without_markup,
 )
 from deepcritical_mcp.net.pacing import Pacing
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck, as_sent
+from deepcritical_mcp.sources.base import Finding, SourceCheck, as_sent
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.provider import WebPage, WebTool, publication_date, web_page
 from deepcritical_mcp.sources.web.request import WebOptions

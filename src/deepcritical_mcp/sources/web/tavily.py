@@ -12,8 +12,8 @@ import httpx
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError
-from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.net.guard import Guard, guard_of, is_refusal
+from deepcritical_mcp.net.client import ApiClient, Net
+from deepcritical_mcp.net.guard import Guard, is_refusal
 from deepcritical_mcp.net.json_fields import (
     MAX_ROWS,
     first_records,
@@ -24,7 +24,7 @@ from deepcritical_mcp.net.json_fields import (
     without_markup,
 )
 from deepcritical_mcp.reading.page_metadata import shown
-from deepcritical_mcp.sources.base import Net, as_sent
+from deepcritical_mcp.sources.base import as_sent
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.keyed import KeyedTool
@@ -137,7 +137,7 @@ class TavilyExtract(FullTextSource):
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(TavilyTool.create(settings.of(WebSettings), net), guard_of(cls.name, fetch_private=False))
+        return cls(TavilyTool.create(settings.of(WebSettings), net), Guard(cls.name))
 
     def accepts(self, wanted: Wanted) -> bool:
         return bool(wanted.urls)
