@@ -208,27 +208,10 @@ def cut_at_sentence(text: str, limit: int) -> str:
     return head[:space].rstrip() if space >= limit // 2 else head
 
 
-_ADDRESS_PART = r"""[^\s<>`"\[\]|\\]"""
-_TLD = f"(?:{'|'.join(data_lines(__file__, 'top_level_domains.txt'))})"
+_TOP_LEVEL = "|".join(data_lines(__file__, "top_level_domains.txt"))
 """Which names linkify-it takes for a domain without "www." or a scheme."""
 # No group is possessive, here or elsewhere: Python before 3.11.5 may then miss a match.
-_ACTIVE = re.compile(
-    rf"""
-      (?<![a-z])(?:(?:https?|ftp)://|mailto:){_ADDRESS_PART}
-    | (?<![^\W_])(?:www\.|(?<![:/])//(?=[^\W_])){_ADDRESS_PART}
-    | (?<![\w.+-])[\w.+-]++@(?:[\w-]{{1,63}}+\.(?=[\w-]))+[\w-]{{1,63}}+
-        (?<=[^\W\d_])                            # not an anchor, "pubmed:1~2@s3.2"
-    | (?<![^\W_])(?<![.:/@])(?<!\w-)(?![0-9]\.[0-9]\.CO;2-)(?!ClinicalTrials\.gov(?![/?\#\w-]|[.:]\w))
-        (?:[^\W_](?:[^\W_]|-){{0,62}}\.(?=[^\W_]))+{_TLD}(?![^\W_]|-|\.[^\W_])
-    | [\\`]                                      # an escape, a code span
-    | <(?=[A-Za-z/!?])                           # a tag, a comment, an autolink
-    | &(?=\#?\w{{1,32}};)                          # a character
-    | (?<=\s)\#+$                                 # the end of a heading
-    | !(?=\[) | (?<=\])[(\[:]                     # an image, a link, a reference, a definition
-    | (?<![^\W_])_ | _(?![^\W_]) | ~~ | ~(?=[^\s~])[^~]*(?<=\S)~       # emphasis, strikethrough
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+_ACTIVE = re.compile("|".join(data_lines(__file__, "active_markdown.txt")).replace("TLD", _TOP_LEVEL), re.IGNORECASE)
 """What a client's Markdown makes something else of than its characters, inside of a line."""
 _OPENING = re.compile(r"(?<![\w*])\*+(?=[^\s*])|\*(?=[^\s!-/:-@\[-`{-~])")
 _CLOSING = re.compile(r"(?<=[^\s*])\*")
