@@ -28,17 +28,8 @@ REMEMBERED = 200_000
 _Item = TypeVar("_Item")
 
 _CHARACTERS = data_table(__file__, "characters.txt")
-_AT_TIMES, _EMOJI, _JOINING, _HAN = (_CHARACTERS[kind] for kind in ("at times", "emoji", "joining", "Han"))
-_NEEDED = (
-    # U+200D also at the end of a word: the Persian abbreviation of the Hijri era
-    rf"(?<=[{_JOINING}])(?:\u200d|\u200c(?=[\w{_JOINING}]))|(?<=[\w{_JOINING}])[\u200c\u200d](?=[{_JOINING}])"
-    # after a virama: forms of Malayalam, Bengali and Sinhala at the end of a word
-    r"|(?<=[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca])\u200c"
-    r"|(?<=[\u1820-\u18aa])[\u180b-\u180f]"
-    rf"|(?<=[{_HAN}])[\ufe00-\ufe02\U000e0100-\U000e010f]"
-    r"|(?<=[#*0-9])\ufe0f(?=\u20e3)"
-    rf"|(?<=[{_EMOJI}])(?:\ufe0f?\u200d(?=[{_EMOJI}])|[\ufe0e\ufe0f])"
-)
+_AT_TIMES = _CHARACTERS["at times"]
+_NEEDED = _CHARACTERS["needed"].format(**_CHARACTERS)
 # All beyond U+FFFF: many ranges would take time in each text.
 _SUSPECT = re.compile(rf"[{_CHARACTERS['never']}{_AT_TIMES}\U00010000-\U0010ffff]")
 _REPEATED = re.compile(rf"([{_AT_TIMES}])\1+")

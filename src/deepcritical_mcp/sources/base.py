@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _DATE = re.compile(r"\d{4}(-\d\d){0,2}")
 SourceKind = Literal["literature", "preprints", "trials", "web"]
 State = Literal["ok", "off", "warning", "broken"]
+Remaining = tuple[list[Publication], tuple[str, ...]]
+"""Results that a request does not leave out, and remarks on the others."""
 CHECK_THE_NETWORK = "Check the network and, if there is one, the proxy (HTTPS_PROXY)."
 
 
@@ -83,9 +85,7 @@ class SearchRequest(Value):
         lines.pop("", None)
         return tuple(lines.values())
 
-    def leave_out(
-        self, found: Sequence[Publication], scores: Mapping[str, float]
-    ) -> tuple[list[Publication], tuple[str, ...]]:
+    def leave_out(self, found: Sequence[Publication], scores: Mapping[str, float]) -> Remaining:
         """`found` without results that this request excludes, and remarks on what was omitted."""
         return list(found), ()
 

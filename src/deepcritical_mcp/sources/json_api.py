@@ -24,14 +24,13 @@ _WEB_PAGE = re.compile(rb"\s*<(?:.*<)?(?:!doctype\s+html|html)\b", re.IGNORECASE
 @dataclass(frozen=True)
 class ApiOfService:
     """An API: its names on the wire and for people, its address in the settings, for which the pace is kept, and the
-    seconds between two starts; `explain` and `keyless` are those of `ApiClient`."""
+    seconds between two starts; `explain` is that of `ApiClient`, and says what a refusal of a key means."""
 
     name: str
     title: str
     base_url: Callable[[Settings], str]
     spacing: float
     explain: Explain | None = None
-    keyless: bool = True
 
 
 def paced_client(
@@ -53,7 +52,7 @@ def paced_client(
         retry=net.retry,
         limiter=limiter,
         explain=api.explain,
-        keyless=api.keyless,
+        keyless=True,
         follow_redirects=False if key else None,
     )
 

@@ -31,6 +31,7 @@ from deepcritical_mcp.net.json_fields import (
     field_at,
     first_records,
     json_answer,
+    json_if_any,
     list_of,
     mapping_of,
     number_of,
@@ -224,13 +225,11 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
     if is_web_page(response.content):
         told = f"{TITLE} answered with a web page (HTTP {response.status_code}). Try again later."
         return ProviderUnavailableError(NAME, told)
-    try:
-        failures = rows_of(json_answer(NAME, TITLE, response).get("message"))
-    except ProviderResponseError:
-        failures = []
     if response.status_code == 404 and response.content.strip().startswith(_NOTHING_THERE):
         return UnknownWorkError(NAME, f"{TITLE} has nothing under this DOI.")
-    said = clean_line(" ".join(text_at(one, "message") for one in failures))[:_MAX_QUOTE].strip(" .")
+    said = clean_line(" ".join(text_at(one, "message") for one in rows_of(json_if_any(response).get("message"))))[
+        :_MAX_QUOTE
+    ].strip(" .")
     reason = f'"{said}"' if said else f"HTTP {response.status_code}"
     return ProviderRequestError(NAME, f"{TITLE} refused the request: {reason}.")
 
@@ -302,8 +301,8 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
             NAME, TITLE, lambda settings: settings.of(CrossrefSettings).crossref_base_url, spacing, explain_crossref
         )
         client, at_once = paced_client(settings, net, api), AT_ONCE[bool(email)]
-        identity = {"mailto": email} if email else {}
-        return cls(JsonApi(client, api.base_url(settings), identity=identity, at_once=at_once), is_polite=bool(email))
+        opened = JsonApi(client, api.base_url(settings), identity={"mailto": email}, at_once=at_once)
+        return cls(opened, is_polite=bool(email))
 
     async def works(self, dois: Sequence[str], read: Callable[[Work], T], *, select: str = "") -> dict[str, T]:
         """What `read` makes of the works that Crossref has, by normalized DOI: one request for up to 100 of them.

@@ -13,7 +13,7 @@ from pydantic import model_validator
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import arxiv_doi, normalize_doi, preprint_number, record_ids
 from deepcritical_mcp.models import Publication, StatusNotice
-from deepcritical_mcp.sources.base import DatedRequest, any_of
+from deepcritical_mcp.sources.base import DatedRequest, Remaining, any_of
 from deepcritical_mcp.text import clean_line, counted, data_lines, without_question_words
 
 _FIELDS = "|".join(data_lines(__file__, "query_fields.txt"))
@@ -181,9 +181,7 @@ class PreprintRequest(DatedRequest):
         yield "only preprints that have not become articles" if self.unpublished_only else ""
         yield f"added to Europe PMC since {self.since}" if self.since else ""
 
-    def leave_out(
-        self, found: Sequence[Publication], scores: Mapping[str, float]
-    ) -> tuple[list[Publication], tuple[str, ...]]:
+    def leave_out(self, found: Sequence[Publication], scores: Mapping[str, float]) -> Remaining:
         """`found` without preprints that have become articles, if these are not wanted."""
         articles = [published_as(one)[0] for one in found if self.unpublished_only and published_as(one)]
         if not articles:

@@ -58,7 +58,7 @@ class CitationMatcher(ReferenceLookup):
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        client = ncbi_client(settings, net, provider=cls.name, title=cls.title, keyless=True)
+        client = ncbi_client(settings, net, provider=cls.name, title=cls.title)
         return cls(client, base_url=settings.of(PubMedSettings).citmatch_url)
 
     async def match(self, reference: str) -> Sequence[RecordIds]:

@@ -58,26 +58,12 @@ class EUtilities:
         self.has_email = bool(email)
 
     async def esearch(
-        self,
-        term: str,
-        *,
-        db: str = "pubmed",
-        retstart: int = 0,
-        retmax: int = 20,
-        sort: str = "relevance",
-        mindate: str = "",
-        maxdate: str = "",
-        rettype: Literal["", "count"] = "",
+        self, term: str, *, db: str = "pubmed", retstart: int = 0, retmax: int = 20, **more: str
     ) -> ESearchAnswer:
-        """Search `db`, or only count what there is. Dates ("YYYY[/MM[/DD]]") are those of publication; one alone leaves
-        the other end open."""
-        params = {"db": db, "term": term, "retstart": str(retstart), "retmax": str(retmax), "sort": sort}
-        if mindate or maxdate:
-            params |= {"datetype": "pdat", "mindate": mindate or "1000", "maxdate": maxdate or "3000"}
-        params |= {"rettype": rettype} if rettype else {}
-
+        """Search `db`, best match first; `more` are other parameters of esearch, such as "sort" and "mindate"."""
+        params = {"db": db, "term": term, "retstart": str(retstart), "retmax": str(retmax), "sort": "relevance", **more}
         read = partial(read_esearch, first=retstart if retmax else math.inf)
-        return await self._ask("esearch", params | {"retmode": "json"}, read)
+        return await self._ask("esearch.fcgi", params | {"retmode": "json"}, read)
 
     async def efetch(self, pmids: Sequence[str], read: Callable[[bytes], T]) -> T:
         """The XML of PubMed records, parsed by `read` in a worker thread.
@@ -85,26 +71,26 @@ class EUtilities:
         If `read` raises a retryable ProviderError, the records are fetched again.
         """
         params = {"db": "pubmed", "retmode": "xml", "id": ",".join(pmids)}
-        return await self._ask("efetch", params, read, reader=read, step="next")
+        return await self._ask("efetch.fcgi", params, read, reader=read, step="next")
 
     async def efetch_pmc(self, pmcids: Sequence[str], read: Callable[[bytes], T]) -> T:
         """The JATS of articles in PMC ("PMC3040717"), parsed like that of `efetch`."""
         params = {"db": "pmc", "retmode": "xml", "id": ",".join(one.removeprefix("PMC") for one in pmcids)}
-        return await self._ask("efetch", params, read, reader=read, in_body=True)
+        return await self._ask("efetch.fcgi", params, read, reader=read, in_body=True)
 
     async def esummary_json(self, ids: Sequence[str], *, db: str) -> Mapping[str, Mapping[str, object]]:
         """Document summaries by id; ids without a summary are missing."""
-        return await self._ask("esummary", {"db": db, "retmode": "json", "id": ",".join(ids)}, read_esummary)
+        return await self._ask("esummary.fcgi", {"db": db, "retmode": "json", "id": ",".join(ids)}, read_esummary)
 
     async def espell(self, term: str) -> str:
         """The spelling that NCBI suggests for `term`; "" if it has no suggestion."""
-        return await self._ask("espell", {"db": "pubmed", "term": term}, read_espell)
+        return await self._ask("espell.fcgi", {"db": "pubmed", "term": term}, read_espell)
 
     async def elink(self, pmid: str, *, linkname: str) -> list[str]:
         """PMIDs linked to `pmid` by `linkname`, e.g. "pubmed_pubmed_refs", the closest first, without `pmid`."""
         params = {"dbfrom": "pubmed", "db": "pubmed", "id": pmid, "linkname": linkname, "retmode": "json"}
         params["cmd"] = "neighbor_score" if linkname == "pubmed_pubmed" else "neighbor"
-        linked = await self._ask("elink", params, lambda body: read_elink(body, linkname))
+        linked = await self._ask("elink.fcgi", params, lambda body: read_elink(body, linkname))
         return [one for one in linked if one != pmid]
 
     async def ecitmatch(self, citations: Sequence[str]) -> list[str]:
@@ -112,7 +98,7 @@ class EUtilities:
         nothing, or more than one article."""
         rows = "\r".join(f"{one}|{key}|" for key, one in enumerate(citations, start=1))
         params = {"db": "pubmed", "retmode": "xml", "bdata": rows}
-        return await self._ask("ecitmatch", params, lambda body: read_ecitmatch(body, len(citations)), script="cgi")
+        return await self._ask("ecitmatch.cgi", params, lambda body: read_ecitmatch(body, len(citations)))
 
     async def _ask(
         self,
@@ -123,19 +109,13 @@ class EUtilities:
         reader: Hashable = None,
         step: Literal["first", "next"] = "first",
         in_body: bool = False,
-        script: Literal["fcgi", "cgi"] = "fcgi",
     ) -> T:
         """Send a request, or wait for the same one; `reader` distinguishes requests that are parsed differently."""
         is_long = sum(map(len, (*params.values(), *self._identity.values()))) > MAX_QUERY_STRING
         in_body = in_body or self.has_key or is_long
         try:
             return await self._api.get(
-                f"{utility}.{script}",
-                params,
-                lambda answer: read(answer.content),
-                kind=reader,
-                in_body=in_body,
-                step=step,
+                utility, params, lambda answer: read(answer.content), kind=reader, in_body=in_body, step=step
             )
         except ProviderError as error:
             if not self._key or self._key not in error.message:
@@ -152,21 +132,12 @@ MAX_IDS = 200
 
 
 def ncbi_client(
-    settings: Settings,
-    net: Net,
-    *,
-    provider: str,
-    title: str,
-    explain: Explain | None = None,
-    keyless: bool = False,
-    steps: int = 1,
+    settings: Settings, net: Net, *, provider: str, title: str, explain: Explain | None = None, steps: int = 1
 ) -> ApiClient:
     """A client at the pace that all of NCBI's services share; `steps` is how many requests a call sends."""
     key = settings.of(PubMedSettings).ncbi_api_key.get_secret_value()
     spacing = SPACING_WITH_KEY if key else SPACING_WITHOUT_KEY
-    api = ApiOfService(
-        provider, title, lambda settings: settings.of(PubMedSettings).ncbi_base_url, spacing, explain, keyless
-    )
+    api = ApiOfService(provider, title, lambda settings: settings.of(PubMedSettings).ncbi_base_url, spacing, explain)
     return paced_client(settings, net, api, steps=steps, shared_pace="ncbi", key=key)
 
 

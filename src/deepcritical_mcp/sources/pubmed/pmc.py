@@ -13,7 +13,7 @@ from deepcritical_mcp.errors import ProviderError, ProviderRequestError, Provide
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmcid, normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from deepcritical_mcp.net.client import ApiClient, Net
-from deepcritical_mcp.net.json_fields import first_records, json_answer, list_of, mapping_of, text_at
+from deepcritical_mcp.net.json_fields import first_records, json_answer, json_if_any, list_of, text_at
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.reading.reader_process import read_articles
 from deepcritical_mcp.sources.base import SourceCheck
@@ -160,14 +160,12 @@ class IdConverter:
     """The ID converter, which takes ids of one kind in a request. Raises only ProviderErrors."""
 
     def __init__(self, client: ApiClient, *, base_url: str, email: str = "") -> None:
-        self._api = JsonApi(client, base_url, identity={"tool": TOOL, **({"email": email} if email else {})})
+        self._api = JsonApi(client, base_url, identity={"tool": TOOL, "email": email})
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         """The converter as the settings describe it. It shares the pace of E-utilities: NCBI names no other."""
-        client = ncbi_client(
-            settings, net, provider=CONVERTER, title=CONVERTER_TITLE, explain=explain_conversion, keyless=True
-        )
+        client = ncbi_client(settings, net, provider=CONVERTER, title=CONVERTER_TITLE, explain=explain_conversion)
         base_url = settings.of(PubMedSettings).idconv_base_url
         return cls(client, base_url=base_url, email=settings.ncbi_email.strip())
 
@@ -256,9 +254,5 @@ def explain_conversion(response: httpx.Response) -> ProviderError | None:
     """The error behind a refusal: an id of the wrong kind fails a whole batch."""
     if response.status_code != 400:
         return None
-    try:
-        payload = json_answer(CONVERTER, CONVERTER_TITLE, response)
-    except ProviderResponseError:
-        return None
-    codes = [text_at(row, "code") for row in list_of(mapping_of(payload).get("errors"))]
+    codes = [text_at(row, "code") for row in list_of(json_if_any(response).get("errors"))]
     return RefusedIdsError(CONVERTER, f"{CONVERTER_TITLE} refused the ids ({', '.join(codes)}).") if codes else None

@@ -149,13 +149,12 @@ class PubMed(Source):
         """
         assert isinstance(request, PubMedRequest)
         term, sort = request.term(variant), _SORTS[request.sort]
-        mindate, maxdate = (day.replace("-", "/") for day in request.dates)
-        key = term, offset, limit, sort, mindate, maxdate
+        days = [day.replace("-", "/") for day in request.dates]
+        dates = {"datetype": "pdat", "mindate": days[0] or "1000", "maxdate": days[1] or "3000"} if any(days) else {}
+        key = term, offset, limit, sort, *days
         found = self._answers.get([key]).get(key) if request.offset else None
         if found is None:
-            found = await self._eutils.esearch(
-                term, retstart=offset, retmax=limit, sort=sort, mindate=mindate, maxdate=maxdate
-            )
+            found = await self._eutils.esearch(term, retstart=offset, retmax=limit, sort=sort, **dates)
             if any(word in variant.lower() for word in _ABOUT_STATUS):
                 self._recent.drop(found.ids)
             if len(request.queries) > 1:
