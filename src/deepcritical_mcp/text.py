@@ -67,9 +67,8 @@ GREEK_NAMES = {
 """The name of each small Greek letter."""
 _LINES = [line.split(" | ") for line in data_lines(__file__, "british_spelling.txt")]
 _AMERICAN = [(re.compile(british), american) for kind, british, american in _LINES if kind == "rule"]
-_PAIRS = [
-    (american.replace("_", " "), british.replace("_", " ")) for kind, american, british in _LINES if kind == "pair"
-]
+_PAIRS = [[word.replace("_", " ") for word in pair] for kind, *pair in _LINES if kind == "pair"]
+"""Of an American and a British ending each."""
 _SAME_IN_BOTH = frozenset({"academia", "hemolymph"})
 _IRREGULAR = {"grey": "gray", "vs": "versus"}
 

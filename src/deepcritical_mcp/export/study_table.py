@@ -96,11 +96,8 @@ def study_countries(record: Publication) -> tuple[str, ...]:
 def trial_numbers(record: Publication) -> tuple[str, ...]:
     """Registration numbers of trials and reviews, without the registry's name where they tell it themselves: the
     record's own, and those that its abstract gives as such."""
-    listed = (
-        one
-        for one in record.registrations
-        if one.casefold().startswith(_REGISTRIES) or _SAYS["REGISTRATION"].search(one)
-    )
+    search = _SAYS["REGISTRATION"].search
+    listed = (one for one in record.registrations if one.casefold().startswith(_REGISTRIES) or search(one))
     text = record.text.content if record.text.kind == "abstract" else ""
     near = (
         found[0]
@@ -108,7 +105,7 @@ def trial_numbers(record: Publication) -> tuple[str, ...]:
         if _REGISTERED.search(text, max(0, found.start() - _NEAR), found.start())
         or _REGISTERED.search(text, found.end(), found.end() + 30)
     )
-    numbers = ((_SAYS["REGISTRATION"].search(one), one) for one in (record.nct, *listed, *near) if one)
+    numbers = ((search(one), one) for one in (record.nct, *listed, *near) if one)
     return tuple(dict.fromkeys(found[0].replace(" ", "") if found else one for found, one in numbers))
 
 

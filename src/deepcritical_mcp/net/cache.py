@@ -32,9 +32,8 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entries (number INTEGER PRIMARY KEY AUTOINCREMENT,
   key BLOB NOT NULL UNIQUE, stored REAL NOT NULL, label BLOB NOT NULL, value BLOB NOT NULL)
 """
-_INSERT = (
-    "INSERT OR REPLACE INTO entries (key, stored, label, value) VALUES (?, ?, x'', ?)"  # labels are no longer used
-)
+# Labels are no longer used.
+_INSERT = "INSERT OR REPLACE INTO entries (key, stored, label, value) VALUES (?, ?, x'', ?)"
 # Rows are in the order of their time, so that only the expired ones have to be read.
 _DROP_EXPIRED = """
 DELETE FROM entries WHERE number < (SELECT number FROM entries WHERE stored > ? ORDER BY number LIMIT 1)

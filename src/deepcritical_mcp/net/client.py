@@ -188,12 +188,9 @@ class ApiClient:
             with anyio.move_on_after(longest):
                 return await limiter.acquire(step)
             wait = max(longest, limiter.expected_wait(step))
-        raise LineTooLongError(
-            self.provider,
-            f"Too many calls are waiting for {self.title}, which limits requests per second. Try again in "
-            f"{counted(math.ceil(wait), 'second')}.",
-            retry_after=wait,
-        )
+        again = f"Try again in {counted(math.ceil(wait), 'second')}."
+        told = f"Too many calls are waiting for {self.title}, which limits requests per second. {again}"
+        raise LineTooLongError(self.provider, told, retry_after=wait)
 
     def _late(self) -> ProviderTimeoutError:
         return ProviderTimeoutError(self.provider, f"{self.title} did not answer in time.")
@@ -269,9 +266,8 @@ class ApiClient:
         wait = retry_after_seconds(headers.get("retry-after", ""))
         if status == 429:
             again = f"Try again in {counted(math.ceil(wait), 'second')}." if wait else "Try again in a minute."
-            raise RateLimitError(
-                self.provider, f"{self.title}'s rate limit has been reached (HTTP 429). {again}", retry_after=wait
-            )
+            told = f"{self.title}'s rate limit has been reached (HTTP 429). {again}"
+            raise RateLimitError(self.provider, told, retry_after=wait)
         if status in (401, 403):
             kind = BlockedError if self.keyless else AuthenticationError
             why = ": it may have blocked this network for a while." if self.keyless else ". Check its API key."

@@ -213,7 +213,7 @@ class Guard:
                     declared = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                     charset = response.charset_encoding or ""
                     accept = partial(media_type, declared, charset)
-                    content = await self._body(response, self.max_bytes, accept=accept)
+                    content = await self._body(response, self.max_bytes, accept)
                     return FetchedPage(target.url, accept(content[:SNIFFED]), charset, content)
                 url = response.extensions["location"]
 
@@ -244,7 +244,7 @@ class Guard:
                 async with self._response(at) as response:
                     status = response.status_code
                     if 200 <= status < 300:
-                        content = await self._body(response, MAX_ROBOTS, is_cut=True)
+                        content = await self._body(response, MAX_ROBOTS)
                         return parse_robots(content.decode("utf-8", errors="replace"), USER_AGENT.partition("/")[0])
                     if status == 429 or status >= 500:
                         self._raise_for_status(at, response)
@@ -337,24 +337,16 @@ class Guard:
             raise ForbiddenAddressError(self.provider, told)
         return found[:_MOST_ADDRESSES]
 
-    async def _body(
-        self,
-        response: httpx.Response,
-        limit: int,
-        *,
-        is_cut: bool = False,
-        accept: Callable[[bytes], str] = lambda _: "any",
-    ) -> bytes:
+    async def _body(self, response: httpx.Response, limit: int, accept: Callable[[bytes], str] | None = None) -> bytes:
         """The decoded body. At most `limit` bytes are ever held, however well it is compressed.
 
-        Args:
-            is_cut: return what fits of a larger one, instead of refusing it.
-            accept: returns "" if the beginning shows that the body is not wanted.
+        `accept` returns "" if the beginning shows that the body is not wanted. Without it any is, and of a larger one
+        what fits.
         """
         told = f"The page is larger than {limit / 1024 / 1024:.3g} MB; it is not read."
         too_large = DocumentTooLargeError(self.provider, told)
         length = response.headers.get("content-length", "")
-        if length.isdecimal() and int(length) > limit and not is_cut:
+        if length.isdecimal() and int(length) > limit and accept:
             raise too_large
         unpack = Unpacking(response.headers.get("content-encoding", ""))
         received, packed, is_wanted = bytearray(), 0, False
@@ -367,16 +359,16 @@ class Guard:
             if not is_wanted and len(received) >= SNIFFED:
                 is_wanted = self._is_wanted(received, accept)
             if max(len(received), packed) > limit:
-                if is_cut:
-                    return bytes(received[:limit])
-                raise too_large
+                if accept:
+                    raise too_large
+                return bytes(received[:limit])
         if not unpack.is_complete:
             raise ProviderResponseError(self.provider, "The page was cut off on its way.")
         self._is_wanted(received, accept)
         return bytes(received)
 
-    def _is_wanted(self, received: bytearray, accept: Callable[[bytes], str]) -> bool:
-        if not accept(bytes(received[:SNIFFED])):
+    def _is_wanted(self, received: bytearray, accept: Callable[[bytes], str] | None) -> bool:
+        if accept and not accept(bytes(received[:SNIFFED])):
             raise DocumentTypeError(self.provider, "The address leads to a file that is neither text, HTML nor PDF.")
         return True
 

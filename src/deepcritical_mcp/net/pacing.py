@@ -325,17 +325,15 @@ class RedisPlace:
         try:
             from redis import Redis
         except ImportError:
-            raise ConfigurationError(
-                "DEEPCRITICAL_REDIS_URL needs the redis package: install deepcritical-mcp[redis], or unset it."
-            ) from None
+            told = "DEEPCRITICAL_REDIS_URL needs the redis package: install deepcritical-mcp[redis], or unset it."
+            raise ConfigurationError(told) from None
         try:
             return Redis.from_url(  # pyright: ignore[reportUnknownMemberType]  # its options are untyped
                 self._url, socket_timeout=REDIS_TIMEOUT, socket_connect_timeout=REDIS_TIMEOUT
             )
         except ValueError:
-            raise ConfigurationError(
-                "DEEPCRITICAL_REDIS_URL is not the address of a Redis, such as redis://host:6379."
-            ) from None
+            told = "DEEPCRITICAL_REDIS_URL is not the address of a Redis, such as redis://host:6379."
+            raise ConfigurationError(told) from None
 
 
 turn_of: ContextVar[str] = ContextVar("turn_of", default="")

@@ -170,9 +170,7 @@ class Answer:
     from_cache: bool = False
 
     @classmethod
-    def whole(
-        cls, found: Sequence[Publication], scores: Mapping[str, float] | None = None, *, total: int = 0
-    ) -> Answer:
+    def whole(cls, found: Sequence[Publication], scores: Mapping[str, float] | None = None, total: int = 0) -> Answer:
         """An answer that needs no second step."""
         records = {one.id: one for one in found}
         return cls(tuple(records), max(total, len(records)), records, scores or {})

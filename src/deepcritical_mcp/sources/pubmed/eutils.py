@@ -175,6 +175,7 @@ BoundedLine = Annotated[str, AfterValidator(lambda text: clean_line(limited(text
 First = BeforeValidator(lambda value: cast("list[object]", value)[:MAX_LISTED] if isinstance(value, list) else value)
 BoundedLines = Annotated[tuple[BoundedLine, ...], First]
 Number = Annotated[str, Field(pattern=r"^\d+$")]
+Numbers = Annotated[tuple[Number, ...], First, AfterValidator(lambda ids: tuple(dict.fromkeys(ids)))]
 
 
 class NoPossibleIdError(ProviderRequestError):
@@ -195,9 +196,7 @@ class ESearchAnswer(BaseModel, frozen=True):
     """
 
     count: Annotated[int, Field(ge=0), _result("count")]
-    ids: Annotated[
-        tuple[Number, ...], First, AfterValidator(lambda ids: tuple(dict.fromkeys(ids))), _result("idlist")
-    ] = ()
+    ids: Annotated[Numbers, _result("idlist")] = ()
     query_translation: Annotated[BoundedLine, _result("querytranslation")] = ""
     phrases_not_found: Annotated[BoundedLines, _result("errorlist", "phrasesnotfound")] = ()
     fields_not_found: Annotated[BoundedLines, _result("errorlist", "fieldsnotfound")] = ()
@@ -266,11 +265,8 @@ def refuse_other_data(body: bytes) -> None:
     if not body.strip():
         raise unreadable("it is empty")
     if is_web_page(body):
-        raise ProviderUnavailableError(
-            PROVIDER,
-            "PubMed answered with a web page instead of data, so it is probably under maintenance. "
-            "Try again in a few minutes.",
-        )
+        reason = "a web page instead of data, so it is probably under maintenance"
+        raise ProviderUnavailableError(PROVIDER, f"PubMed answered with {reason}. Try again in a few minutes.")
 
 
 def refuse_xml_errors(body: bytes) -> None:
@@ -304,9 +300,8 @@ def explain_refusal(response: httpx.Response) -> ProviderError | None:
         return NoPossibleIdError(PROVIDER, "PubMed has no such record. Check the PMID.")
     if "api key invalid" in message or "api-key" in message:
         return _wrong_key()
-    return ProviderRequestError(
-        PROVIDER, "PubMed refused the request (HTTP 400). Check the query's syntax, or make it shorter."
-    )
+    told = "PubMed refused the request (HTTP 400). Check the query's syntax, or make it shorter."
+    return ProviderRequestError(PROVIDER, told)
 
 
 def unreadable(reason: str) -> ProviderResponseError:
@@ -316,10 +311,8 @@ def unreadable(reason: str) -> ProviderResponseError:
 
 def _error_of(message: str) -> ProviderError:
     """The error behind NCBI's message, which is quoted without markup."""
-    quote = (
-        clean_line(_TAG.sub(" ", html.unescape(message[:MAX_MESSAGE]))).strip(" .:")[:MAX_QUOTE_LENGTH]
-        or "no reason given"
-    )
+    said = clean_line(_TAG.sub(" ", html.unescape(message[:MAX_MESSAGE]))).strip(" .:")
+    quote = said[:MAX_QUOTE_LENGTH] or "no reason given"
     if "api key" in quote.lower():
         return _wrong_key()
     if _REQUEST_ERRORS.search(quote):

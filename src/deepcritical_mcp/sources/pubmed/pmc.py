@@ -197,16 +197,12 @@ class IdConverter:
                 parts += [part[:middle], part[middle:]] if middle else []
             if not parts:
                 return found
-        raise ProviderRequestError(
-            CONVERTER, f"{CONVERTER_TITLE} refuses too many of these ids. Check them, or ask for fewer."
-        )
+        told = f"{CONVERTER_TITLE} refuses too many of these ids. Check them, or ask for fewer."
+        raise ProviderRequestError(CONVERTER, told)
 
     async def _ask(self, kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:
         params = {"ids": ",".join(batch), "idtype": kind, "format": "json"}
-
-        return await self._api.get(
-            "", params, lambda one: _read(json_answer(CONVERTER, CONVERTER_TITLE, one), kind, batch)
-        )
+        return await self._api.get("", params, lambda answer: _read(answer, kind, batch))
 
     def check(self) -> SourceCheck:
         """The check for `doctor`."""
@@ -224,22 +220,20 @@ def _key(ids: RecordIds) -> tuple[IdKind, str] | None:
     return ("doi", normalize_doi(ids.doi)) if ids.doi else None
 
 
-def _read(payload: Mapping[str, object], kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:
+def _read(response: httpx.Response, kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:
     """The ids in an answer by those that were asked for. A record with an error says only that PMC has no such article;
     one of another article says nothing.
 
     Raises ProviderResponseError if a record is missing or about something else.
     """
+    payload = json_answer(CONVERTER, CONVERTER_TITLE, response)
     if payload.get("status") not in ("ok", None) or "records" not in payload:
         raise ProviderResponseError(CONVERTER, f"{CONVERTER_TITLE} sent an answer without records.")
     wanted = {value.lower(): value for value in batch}
     found: dict[str, RecordIds] = {}
     for row in first_records(payload["records"]):
-        ids = RecordIds(
-            pmid=normalize_pmid(text_at(row, "pmid")),
-            pmcid=text_at(row, "pmcid").upper(),
-            doi=normalize_doi(text_at(row, "doi")),
-        )
+        pmid, pmcid, doi = (text_at(row, name) for name in ("pmid", "pmcid", "doi"))
+        ids = RecordIds(normalize_pmid(pmid), pmcid.upper(), normalize_doi(doi))
         requested = text_at(row, "requested-id") or getattr(ids, kind)
         if value := wanted.get(normalize_doi(requested) if kind == "doi" else requested.lower()):
             own = getattr(ids, kind).lower()

@@ -160,9 +160,8 @@ def _publication(citation: Element, entry: Element, fields: dict[str, object]) -
     )
     types, journal = cast("tuple[str, ...]", fields["publication_types"]), str(fields.get("journal_abbreviation", ""))
     status, notices = status_from_links(links, types, journal)
-    grants = (
-        ", ".join(filter(None, (text_at(grant, name) for name in ("GrantID", "Agency", "Country"))))
-        for grant in entry.iterfind("GrantList/Grant")
+    given = (
+        [text_at(one, name) for name in ("GrantID", "Agency", "Country")] for one in entry.iterfind("GrantList/Grant")
     )
     common: dict[str, object] = {
         "title": clean_line(str(fields["title"])) or NO_TITLE,
@@ -173,7 +172,7 @@ def _publication(citation: Element, entry: Element, fields: dict[str, object]) -
         "pmid": pmid,
         "status": status,
         "status_notices": notices,
-        "grants": tuple(dict.fromkeys(grants)),
+        "grants": tuple(dict.fromkeys(", ".join(filter(None, grant)) for grant in given)),
     }
     abstract = clean_text(_abstract(entry, citation)) or NO_ABSTRACT
     return Publication.of("abstract", abstract, provider="pubmed", source="pubmed", **(fields | common))
@@ -187,9 +186,7 @@ def _registrations(entry: Element) -> dict[str, object]:
         for number in texts_at(bank, "AccessionNumberList/AccessionNumber")
     ]
     trials = {number.upper() for _, number in banks if number.upper().startswith("NCT")}
-    named = (
-        number if bank and number.upper().startswith(bank.upper()) else f"{bank} {number}" for bank, number in banks
-    )
+    named = (one if bank and one.upper().startswith(bank.upper()) else f"{bank} {one}" for bank, one in banks)
     return {"registrations": tuple(dict.fromkeys(named)), "nct": trials.pop() if len(trials) == 1 else ""}
 
 
@@ -215,13 +212,8 @@ def _sections(abstract: Element) -> str:
 def _names(*parents: Element, editors: bool = False) -> tuple[AuthorName, ...]:
     """Authors or editors in the record's order, without names that were corrected later (ValidYN="N")."""
     lists = (one for parent in parents for one in parent.iterfind("AuthorList"))
-    people = (
-        author
-        for one in lists
-        if (one.get("Type") == "editors") == editors
-        for author in one.iterfind("Author")
-        if author.get("ValidYN") != "N"
-    )
+    wanted = (one for one in lists if (one.get("Type") == "editors") == editors)
+    people = (author for one in wanted for author in one.iterfind("Author") if author.get("ValidYN") != "N")
     return authors_at(people, _AUTHOR, texts_at)
 
 

@@ -124,11 +124,8 @@ class PubMed(Source):
     id_name = "PMID"
     links = {kind: lists for kind, (_, lists) in _LINKS.items()}  # noqa: RUF012
 
-    def __init__(
-        self, eutils: EUtilities, mesh: PubMedVocabulary | None = None, completer: Completer | None = None
-    ) -> None:
-        self.vocabulary = mesh
-        self.completer = completer
+    def __init__(self, eutils: EUtilities, mesh: Vocabulary | None = None, completer: Completer | None = None) -> None:
+        self.vocabulary, self.completer = mesh, completer
         self._eutils = eutils
         self._recent = RecentRecords()
         self._answers = SizedCache[Hashable, ESearchAnswer](MAX_KEPT_IDS, KEPT_FOR_PAGES)

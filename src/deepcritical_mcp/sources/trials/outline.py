@@ -302,9 +302,5 @@ def _is_telephone(found: re.Match[str]) -> bool:
         is_plain = " " not in number and not all(one.endswith("0") for one in ends) and ends[2][:2] not in ("19", "20")
         return "(" in number or is_plain or is_announced
     # The 0 of most countries in front; other numbers begin so too.
-    return (
-        re.match(r"\(?0[1-9]", number) is not None
-        and is_announced
-        and not (is_row or is_date)
-        and sum(map(len, groups)) > 8
-    )
+    begins = re.match(r"\(?0[1-9]", number) is not None
+    return begins and is_announced and not (is_row or is_date) and sum(map(len, groups)) > 8

@@ -82,10 +82,8 @@ def former_numbers(study: Study) -> tuple[str, ...]:
 def attribution(study: Study) -> str:
     """What must be said wherever the text is used, by the terms of ClinicalTrials.gov."""
     dated = f", data of {day}" if (day := text_at(study, "derivedSection.miscInfoModule.versionHolder")) else ""
-    return (
-        f"Source: ClinicalTrials.gov, U.S. National Library of Medicine{dated}. The text is the sponsor's; its layout "
-        "was changed."
-    )
+    source = f"Source: ClinicalTrials.gov, U.S. National Library of Medicine{dated}."
+    return f"{source} The text is the sponsor's; its layout was changed."
 
 
 def trial_fields(study: Study) -> dict[str, object]:
@@ -122,9 +120,8 @@ def trial_reading(study: Study) -> Reading:
     protocol = mapping_of(study.get("protocolSection"))
     sections = [*outline(with_text([*_registration(protocol), *results_of(mapping_of(study.get("resultsSection")))]))]
     content, parts = assembled([*sections, *_references(mapping_of(protocol.get("referencesModule")))])
-    return Reading(
-        content, parts, trial_fields(study), licence="Free to use, with attribution", remarks=(attribution(study),)
-    )
+    licence, remarks = "Free to use, with attribution", (attribution(study),)
+    return Reading(content, parts, trial_fields(study), licence=licence, remarks=remarks)
 
 
 def _registration(protocol: Study) -> Iterator[Block]:

@@ -68,9 +68,7 @@ class _Relay(httpx.AsyncBaseTransport):
             return response.content
         kept = [mapping_of(row) for row in cast(list[object], rows)[:MAX_ROWS]]
         texts = ("title", "url", "content", "published_date")
-        short = [
-            {**{name: text_of(row.get(name)) for name in texts}, "score": number_of(row.get("score"))} for row in kept
-        ]
+        short = [{key: text_of(row.get(key)) for key in texts} | {"score": number_of(row.get("score"))} for row in kept]
         return json.dumps({"results": short}).encode()
 
 
