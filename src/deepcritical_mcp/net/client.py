@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Literal, TypedDict, TypeVar, Unpack, cast
+from typing import TypedDict, TypeVar, Unpack, cast
 from weakref import WeakValueDictionary
 
 import anyio
@@ -32,11 +32,13 @@ from deepcritical_mcp.errors import (
     RateLimitError,
 )
 from deepcritical_mcp.logs import hide_keys_in_urls
-from deepcritical_mcp.net.pacing import Pacing
+from deepcritical_mcp.net.pacing import Pacing, Turn
 from deepcritical_mcp.text import counted
 
 T = TypeVar("T")
 
+Read = Callable[[httpx.Response], T]
+"""Makes something of a response."""
 ONE_DAY = 86_400.0
 MAX_EXPLANATION = 64 * 1024  # bytes of a response other than 2xx, read for what is wrong on the event loop
 USER_AGENT = f"deepcritical-mcp/{__version__}"
@@ -106,15 +108,9 @@ class ApiClient:
         hide_keys_in_urls()
 
     async def request(
-        self,
-        method: str,
-        url: str,
-        parse: Callable[[httpx.Response], T],
-        *,
-        step: Literal["first", "next"] = "first",
-        **parts: Unpack[RequestParts],
+        self, method: str, url: str, read: Read[T], *, step: Turn = "first", **parts: Unpack[RequestParts]
     ) -> T:
-        """Send a request and return `parse(response)`; `parse` runs in a worker thread, gets 2xx responses only and may
+        """Send a request and return `read(response)`; `read` runs in a worker thread, gets 2xx responses only and may
         raise ProviderErrors. `step` is that of `run`.
 
         Raises:
@@ -123,11 +119,11 @@ class ApiClient:
 
         async def attempt() -> T:
             response = await self.send(method, url, **parts)
-            return await anyio.to_thread.run_sync(parse, response, abandon_on_cancel=True)
+            return await anyio.to_thread.run_sync(read, response, abandon_on_cancel=True)
 
         return await self.run(attempt, step=step)
 
-    async def run(self, operation: Callable[[], Awaitable[T]], *, step: Literal["first", "next"] = "first") -> T:
+    async def run(self, operation: Callable[[], Awaitable[T]], *, step: Turn = "first") -> T:
         """Run `operation` with the limiter, the timeout per attempt and the retry policy.
 
         For providers with a client of their own; `operation` must raise ProviderErrors only. All attempts end a little
@@ -180,7 +176,7 @@ class ApiClient:
         except TimeoutError as error:
             raise (failures[-1] if failures else self._late()) from error
 
-    async def _wait_in_line(self, limiter: Pacing, step: Literal["first", "next"]) -> None:
+    async def _wait_in_line(self, limiter: Pacing, step: Turn) -> None:
         """Wait for a moment to send; a request that may be late is refused at once, others only if the queue slows
         down."""
         wait, longest = limiter.expected_wait(step), seconds_for(IN_LINE)

@@ -54,6 +54,8 @@ REDIS_TIMEOUT = 2.0
 MAX_STATE_BYTES = 100
 NO_STATE = -1
 
+Turn = Literal["first", "next"]
+"""Whether a request is the first of its call or a next one, which goes before the first ones of others."""
 Step = Callable[[int, int], int]
 """From the present and the next free moment to the new next free moment, all in microseconds."""
 
@@ -106,11 +108,11 @@ class Pacing:
         self._room = anyio.Semaphore(max(1, math.ceil(CONNECTING / spacing)) if spacing else 1)
         self._thread = anyio.CapacityLimiter(1)  # of its own: calls at work in all others would hold up the line
 
-    def expected_wait(self, step: Literal["first", "next"] = "first") -> float:
+    def expected_wait(self, step: Turn = "first") -> float:
         """Seconds until a request that starts to wait now may be sent, as far as is known here."""
         return self._lines[step].expected_wait(self._spacing * self._steps / 1e6)
 
-    async def acquire(self, step: Literal["first", "next"] = "first") -> None:
+    async def acquire(self, step: Turn = "first") -> None:
         """Return when the next request may start, a call's first or a next one. A cancelled call takes no moment from
         the others.
 

@@ -8,10 +8,11 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self
 
 import anyio
 from pydantic import model_validator
+from typing_extensions import TypeVar
 
 from deepcritical_mcp.dates import iso_date
 from deepcritical_mcp.errors import InvalidInputError, ProviderTimeoutError
@@ -308,7 +309,10 @@ class Service(ABC):
         return ()
 
 
-class Source(Service):
+Request = TypeVar("Request", bound=SearchRequest, default=Any)
+
+
+class Source(Service, Generic[Request]):
     """A source of evidence; its name is the key of `Services.searches`.
 
     Attributes:
@@ -342,7 +346,7 @@ class Source(Service):
     completer: Completer | None = None
 
     @abstractmethod
-    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+    async def ask(self, variant: str, request: Request, *, offset: int, limit: int) -> Answer:
         """At most `limit` results of one variant from `offset` on, under the filters of `request`."""
 
     async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:
@@ -350,7 +354,7 @@ class Source(Service):
         was `within` the last so many seconds."""
         raise NotImplementedError
 
-    def sent(self, variant: str, request: SearchRequest) -> str:
+    def sent(self, variant: str, request: Request) -> str:
         """What `ask` sends for a variant, as in `Answer.sent`; "" if that depends on who answers."""
         return ""
 

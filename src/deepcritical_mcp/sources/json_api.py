@@ -6,16 +6,17 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self, TypeVar
+from typing import ClassVar, Self, TypedDict, TypeVar, Unpack
 
 import httpx
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight, Net, RequestParts
-from deepcritical_mcp.net.pacing import Slots, shared_pacing
+from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight, Net, Read, RequestParts
+from deepcritical_mcp.net.pacing import Slots, Turn, shared_pacing
 
 T = TypeVar("T")
+Params = Mapping[str, str]
 Explain = Callable[[httpx.Response], ProviderError | None]
 _HEADERS = {"User-Agent": USER_AGENT, "Accept": "application/json, */*;q=0.5"}
 _WEB_PAGE = re.compile(rb"\s*<(?:.*<)?(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
@@ -57,6 +58,15 @@ def paced_client(
     )
 
 
+class RequestOptions(TypedDict, total=False):
+    """How to ask: requests of one `kind` at the same time share their answer; `in_body` sends the parameters there;
+    `step` is that of `ApiClient.run`."""
+
+    kind: Hashable
+    in_body: bool
+    step: Turn
+
+
 class JsonApi:
     """Requests to an API that answers in JSON; identical ones at the same time are sent once.
 
@@ -65,27 +75,16 @@ class JsonApi:
         at_once: how many requests may be under way; 0 for any number.
     """
 
-    def __init__(
-        self, client: ApiClient, base_url: str, *, identity: Mapping[str, str] | None = None, at_once: int = 0
-    ) -> None:
+    def __init__(self, client: ApiClient, base_url: str, *, identity: Params | None = None, at_once: int = 0) -> None:
         self._client, self._base_url = client, base_url
         self._identity = identity or {}
         self._slots = Slots(at_once) if at_once else None
         self._in_flight = InFlight()
 
-    async def get(
-        self,
-        path: str,
-        params: Mapping[str, str],
-        read: Callable[[httpx.Response], T],
-        *,
-        kind: Hashable = None,
-        in_body: bool = False,
-        step: Literal["first", "next"] = "first",
-    ) -> T:
-        """What `read` makes of the answer at `path`; requests of one `kind` at the same time share theirs. Parameters
-        without a value are not sent; `step` is that of `ApiClient.run`."""
+    async def get(self, path: str, params: Params, read: Read[T], **options: Unpack[RequestOptions]) -> T:
+        """What `read` makes of the answer at `path`. Parameters without a value are not sent."""
         url, sent = f"{self._base_url}/{path}", {key: v for key, v in {**params, **self._identity}.items() if v}
+        in_body, step = options.get("in_body", False), options.get("step", "first")
         method, parts = ("POST", RequestParts(data=sent)) if in_body else ("GET", RequestParts(params=sent))
         parts["headers"] = _HEADERS
 
@@ -93,7 +92,7 @@ class JsonApi:
             async with self._slots.slot() if self._slots else nullcontext():
                 return await self._client.request(method, url, read, step=step, **parts)
 
-        return await self._in_flight.ask((path, tuple(params.items()), kind), request)
+        return await self._in_flight.ask((path, tuple(params.items()), options.get("kind")), request)
 
 
 def is_web_page(body: bytes) -> bool:

@@ -80,13 +80,11 @@ class Unpaywall(FullTextSource):
 
 def explain_unpaywall(response: httpx.Response) -> ProviderError | None:
     """The error behind an HTTP status: an unknown DOI, or an email address that Unpaywall does not accept."""
-    if response.status_code == 404:
-        with suppress(ProviderResponseError):  # a page from someone else
-            json_answer(NAME, TITLE, response)
+    with suppress(ProviderResponseError):  # a page from someone else
+        said = text_of(json_answer(NAME, TITLE, response).get("message"))
+        if response.status_code == 404:
             return UnknownDoiError(NAME, f"{TITLE} does not know this DOI.")
-    if response.status_code == 422:
-        with suppress(ProviderResponseError):
-            said = text_of(json_answer(NAME, TITLE, response).get("message"))
+        if response.status_code == 422:
             why = " refused the request (HTTP 422)."
             if "email" in said.lower():
                 why = " does not accept the email address (HTTP 422): set NCBI_EMAIL to your own, real address."

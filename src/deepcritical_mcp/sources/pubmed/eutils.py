@@ -10,9 +10,9 @@ import html
 import json
 import math
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, TypeVar, Unpack, cast
 from xml.parsers.expat import ExpatError
 
 import httpx
@@ -30,7 +30,15 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.logs import hide
 from deepcritical_mcp.net.client import ApiClient, Net
 from deepcritical_mcp.net.json_fields import field_at, list_of, mapping_of, number_of, rows_of, text_of
-from deepcritical_mcp.sources.json_api import ApiOfService, Explain, JsonApi, is_web_page, paced_client
+from deepcritical_mcp.sources.json_api import (
+    ApiOfService,
+    Explain,
+    JsonApi,
+    Params,
+    RequestOptions,
+    is_web_page,
+    paced_client,
+)
 from deepcritical_mcp.sources.settings import PubMedSettings
 from deepcritical_mcp.text import clean_line, limited
 
@@ -71,12 +79,12 @@ class EUtilities:
         If `read` raises a retryable ProviderError, the records are fetched again.
         """
         params = {"db": "pubmed", "retmode": "xml", "id": ",".join(pmids)}
-        return await self._ask("efetch.fcgi", params, read, reader=read, step="next")
+        return await self._ask("efetch.fcgi", params, read, kind=read, step="next")
 
     async def efetch_pmc(self, pmcids: Sequence[str], read: Callable[[bytes], T]) -> T:
         """The JATS of articles in PMC ("PMC3040717"), parsed like that of `efetch`."""
         params = {"db": "pmc", "retmode": "xml", "id": ",".join(one.removeprefix("PMC") for one in pmcids)}
-        return await self._ask("efetch.fcgi", params, read, reader=read, in_body=True)
+        return await self._ask("efetch.fcgi", params, read, kind=read, in_body=True)
 
     async def esummary_json(self, ids: Sequence[str], *, db: str) -> Mapping[str, Mapping[str, object]]:
         """Document summaries by id; ids without a summary are missing."""
@@ -101,22 +109,13 @@ class EUtilities:
         return await self._ask("ecitmatch.cgi", params, lambda body: read_ecitmatch(body, len(citations)))
 
     async def _ask(
-        self,
-        utility: str,
-        params: Mapping[str, str],
-        read: Callable[[bytes], T],
-        *,
-        reader: Hashable = None,
-        step: Literal["first", "next"] = "first",
-        in_body: bool = False,
+        self, utility: str, params: Params, read: Callable[[bytes], T], **options: Unpack[RequestOptions]
     ) -> T:
-        """Send a request, or wait for the same one; `reader` distinguishes requests that are parsed differently."""
+        """Send a request, or wait for the same one."""
         is_long = sum(map(len, (*params.values(), *self._identity.values()))) > MAX_QUERY_STRING
-        in_body = in_body or self.has_key or is_long
+        options["in_body"] = options.get("in_body", False) or self.has_key or is_long
         try:
-            return await self._api.get(
-                utility, params, lambda answer: read(answer.content), kind=reader, in_body=in_body, step=step
-            )
+            return await self._api.get(utility, params, lambda answer: read(answer.content), **options)
         except ProviderError as error:
             if not self._key or self._key not in error.message:
                 raise

@@ -107,20 +107,15 @@ def article(record: Element) -> Publication:
         fields["title"] = fields["vernacular_title"]
     if fields["medline_abbreviation"] == fields["journal_abbreviation"]:
         fields["medline_abbreviation"] = ""
-    return _publication(
-        first(record, "MedlineCitation"),
-        entry,
-        fields
-        | _registrations(entry)
-        | {
-            "date": electronic if ahead else printed or electronic,
-            "authors": _names(entry),
-            "pmcid": fields["pmcid"] or next((one for one in older if one.startswith("PMC")), ""),
-            "pages": fields["pages"] or _pages(entry) or number,
-            "issue_date": in_words if printed and not ahead else "",
-            "electronic_date": electronic or UNKNOWN_DATE,
-        },
-    )
+    fields |= _registrations(entry) | {
+        "date": electronic if ahead else printed or electronic,
+        "authors": _names(entry),
+        "pmcid": fields["pmcid"] or next((one for one in older if one.startswith("PMC")), ""),
+        "pages": fields["pages"] or _pages(entry) or number,
+        "issue_date": in_words if printed and not ahead else "",
+        "electronic_date": electronic or UNKNOWN_DATE,
+    }
+    return _publication(first(record, "MedlineCitation"), entry, fields)
 
 
 def book(record: Element) -> Publication:
@@ -131,22 +126,18 @@ def book(record: Element) -> Publication:
     whole, is_chapter = first(document, "Book"), bool(fields["title"])
     contributed, published = _date(document, "ContributionDate"), _date(whole, "PubDate")
     begun, ended = _date(whole, "BeginningDate")[:4], _date(whole, "EndingDate")[:4]
-    return _publication(
-        document,
-        document,
-        fields
-        | {
-            "title": fields["title"] or fields["book_title"],
-            # A chapter's DOI is not its book's.
-            "doi": fields["doi"] or ("" if is_chapter else text_at(whole, "ELocationID[@EIdType='doi'][@ValidYN='Y']")),
-            "date": contributed or published if is_chapter else published or contributed,
-            "authors": _names(document) or _names(whole),
-            "editors": _names(whole, document, editors=True),
-            "pages": fields["pages"] or _pages(document),
-            "book_years": f"{begun}-{ended}" if begun else published[:4] if is_chapter else "",
-            "revised_date": _date(document, "DateRevised") or UNKNOWN_DATE,
-        },
-    )
+    fields |= {
+        "title": fields["title"] or fields["book_title"],
+        # A chapter's DOI is not its book's.
+        "doi": fields["doi"] or ("" if is_chapter else text_at(whole, "ELocationID[@EIdType='doi'][@ValidYN='Y']")),
+        "date": contributed or published if is_chapter else published or contributed,
+        "authors": _names(document) or _names(whole),
+        "editors": _names(whole, document, editors=True),
+        "pages": fields["pages"] or _pages(document),
+        "book_years": f"{begun}-{ended}" if begun else published[:4] if is_chapter else "",
+        "revised_date": _date(document, "DateRevised") or UNKNOWN_DATE,
+    }
+    return _publication(document, document, fields)
 
 
 def _publication(citation: Element, entry: Element, fields: dict[str, object]) -> Publication:
@@ -154,10 +145,8 @@ def _publication(citation: Element, entry: Element, fields: dict[str, object]) -
     pmid = text_at(citation, "PMID")
     if not pmid.isdecimal():
         raise ValueError("it has no PMID")
-    links = (
-        RecordLink(link.get("RefType", ""), text_at(link, "RefSource"), text_at(link, "PMID"))
-        for link in citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
-    )
+    linked = citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
+    links = (RecordLink(one.get("RefType", ""), text_at(one, "RefSource"), text_at(one, "PMID")) for one in linked)
     types, journal = cast("tuple[str, ...]", fields["publication_types"]), str(fields.get("journal_abbreviation", ""))
     status, notices = status_from_links(links, types, journal)
     given = (
@@ -180,11 +169,8 @@ def _publication(citation: Element, entry: Element, fields: dict[str, object]) -
 
 def _registrations(entry: Element) -> dict[str, object]:
     """Accession numbers with their bank; `nct` where the record names exactly one trial of ClinicalTrials.gov."""
-    banks = [
-        (text_at(bank, "DataBankName"), number)
-        for bank in entry.iterfind("DataBankList/DataBank")
-        for number in texts_at(bank, "AccessionNumberList/AccessionNumber")
-    ]
+    listed = ((one, text_at(one, "DataBankName")) for one in entry.iterfind("DataBankList/DataBank"))
+    banks = [(name, number) for one, name in listed for number in texts_at(one, "AccessionNumberList/AccessionNumber")]
     trials = {number.upper() for _, number in banks if number.upper().startswith("NCT")}
     named = (one if bank and one.upper().startswith(bank.upper()) else f"{bank} {one}" for bank, one in banks)
     return {"registrations": tuple(dict.fromkeys(named)), "nct": trials.pop() if len(trials) == 1 else ""}

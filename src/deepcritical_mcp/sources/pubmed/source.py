@@ -34,7 +34,6 @@ from deepcritical_mcp.sources.base import (
     Finding,
     Hits,
     MeshDescriptor,
-    SearchRequest,
     Source,
     SourceCheck,
     Vocabulary,
@@ -111,7 +110,7 @@ _ABOUT_STATUS = ("retract", "concern")
 """Words of queries that may ask for the status of records: records sent earlier could contradict what they find."""
 
 
-class PubMed(Source):
+class PubMed(Source[PubMedRequest]):
     """PubMed through E-utilities: esearch returns PMIDs, efetch their records."""
 
     name = PROVIDER
@@ -138,13 +137,12 @@ class PubMed(Source):
         vocabulary = PubMedVocabulary(eutils, cache_dir=settings.cache_dir, origin=origin)
         return cls(eutils, vocabulary, IdConverter.create(settings, net))
 
-    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+    async def ask(self, variant: str, request: PubMedRequest, *, offset: int, limit: int) -> Answer:
         """One page of the PMIDs that match `variant`, and how PubMed interpreted it.
 
         A page of several variants is ranked from the first results of each. So the next pages use the answers that the
         first one was given: they fit together, and cost no more searches.
         """
-        assert isinstance(request, PubMedRequest)
         term, sort = request.term(variant), _SORTS[request.sort]
         days = [day.replace("-", "/") for day in request.dates]
         dates = {"datetype": "pdat", "mindate": days[0] or "1000", "maxdate": days[1] or "3000"} if any(days) else {}
@@ -169,8 +167,7 @@ class PubMed(Source):
         sent, translation = self.sent(variant, request), found.query_translation
         return Answer(found.ids, found.count, remarks=remarks, translation=translation, sent=sent)
 
-    def sent(self, variant: str, request: SearchRequest) -> str:
-        assert isinstance(request, PubMedRequest)
+    def sent(self, variant: str, request: PubMedRequest) -> str:
         days = zip(("mindate", "maxdate"), request.dates, strict=True)
         dates = {name: day.replace("-", "/") for name, day in days if day}
         term = request.term(variant)

@@ -37,7 +37,7 @@ from deepcritical_mcp.net.json_fields import (
     texts_of,
 )
 from deepcritical_mcp.reading import Block, Reading, Section, assembled, outline, with_text
-from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source, SourceCheck, as_sent
+from deepcritical_mcp.sources.base import Answer, Fetched, Source, SourceCheck, as_sent
 from deepcritical_mcp.sources.fields import field_table, fields_at, json_texts
 from deepcritical_mcp.sources.json_api import ApiOfService, JsonService
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, RecordLookup, Wanted
@@ -388,16 +388,15 @@ def _page(response: httpx.Response) -> tuple[Sequence[Study], int]:
 _NUMBER_IN_TEXT = re.compile(r"\bNCT[0-9]{8}\b", re.IGNORECASE)
 
 
-class Trials(TrialsService, Source):
+class Trials(TrialsService, Source[TrialRequest]):
     """ClinicalTrials.gov: one request returns the numbers of trials, one their records."""
 
     kind, cited_as, tool, id_name = "trials", "trial", "trial_search", "NCT"
     request, two_step, steps = TrialRequest, True, 2
 
-    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+    async def ask(self, variant: str, request: TrialRequest, *, offset: int, limit: int) -> Answer:
         """One page of the trials that match `variant`; ClinicalTrials.gov keeps no pages, so each is requested together
         with those before it."""
-        assert isinstance(request, TrialRequest)
         params, count = request.params(variant), str(min(offset + limit, LARGEST_PAGE))
         listed = {"fields": LISTED, "pageSize": count, "countTotal": "true", "sort": "@relevance"}
         try:
@@ -418,8 +417,7 @@ class Trials(TrialsService, Source):
         sent = as_sent(params)
         return Answer(ids, total, remarks=(*request.remarks(variant), *told), translation=sent, sent=sent)
 
-    def sent(self, variant: str, request: SearchRequest) -> str:
-        assert isinstance(request, TrialRequest)
+    def sent(self, variant: str, request: TrialRequest) -> str:
         return as_sent(request.params(variant))
 
     async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:

@@ -18,7 +18,7 @@ from deepcritical_mcp.models import ProviderReport
 from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
 from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.net.pacing import Slots
-from deepcritical_mcp.sources.base import Answer, SearchRequest, Source, SourceCheck
+from deepcritical_mcp.sources.base import Answer, Source, SourceCheck
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.sources.web.earlier_results import WebCache
@@ -34,7 +34,7 @@ PROVIDERS: tuple[type[WebTool], ...] = (TavilyTool, BraveTool, SerpApiTool, Duck
 CACHE = "cache"
 
 
-class ProviderChain(Source):
+class ProviderChain(Source[WebRequest]):
     """Asks the providers in order; the first that finds something answers, and the cache does when all fail.
 
     One without its API key is skipped. At most `concurrency` queries at a time ask the same provider, and none while
@@ -71,13 +71,12 @@ class ProviderChain(Source):
     def checks(self) -> Sequence[SourceCheck]:
         return [provider.check() for provider in self._providers]
 
-    async def ask(self, variant: str, request: SearchRequest, *, offset: int = 0, limit: int) -> Answer:
+    async def ask(self, variant: str, request: WebRequest, *, offset: int = 0, limit: int) -> Answer:
         """The first answer with results, else a cached one; an empty one only if a provider answered.
 
         Raises:
             AllProvidersFailedError: none answered and nothing suitable is cached; it contains every cause in order.
         """
-        assert isinstance(request, WebRequest)
         end = anyio.current_time() + seconds_before(TO_READ_CACHE, cap=self._seconds)
         reports, remarks, causes = list[ProviderReport](), list[str](), list[ProviderError]()
 

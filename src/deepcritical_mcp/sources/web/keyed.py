@@ -44,7 +44,8 @@ from deepcritical_mcp.sources.web.provider import WebPage, WebTool, publication_
 from deepcritical_mcp.sources.web.request import WebOptions
 
 T = TypeVar("T")
-Read = Callable[[Mapping[str, object]], T]
+Row = Mapping[str, object]
+Read = Callable[[Row], T]
 Params = Mapping[str, str | int]
 MAX_ANSWER = 2 * 1024 * 1024
 """Bytes of an answer; a page of results has a tenth of it."""
@@ -114,9 +115,7 @@ class KeyedTool(WebTool):
 
         return SourceCheck(self.title, examine, key_variable=variable)
 
-    async def get(
-        self, path: str, read: Read[T], params: Params | None = None, *, body: Mapping[str, object] | None = None
-    ) -> T:
+    async def get(self, path: str, read: Read[T], params: Params | None = None, *, body: Row | None = None) -> T:
         """What `read` makes of the JSON object at `path` below the base URL, to which a `body` is posted."""
         header, form = self.key_header
         headers = {"Accept": "application/json"} | ({header: form.format(self._key)} if header else {})
