@@ -60,10 +60,7 @@ def all_without_invisible(value: object) -> object:
     return value
 
 
-GREEK_NAMES = {
-    letter: name_of(letter).removeprefix("GREEK SMALL LETTER ").lower().replace("lamda", "lambda")
-    for letter in "αβγδεζηθικλμνξοπρστυφχψω"
-}
+GREEK_NAMES = {one: name_of(one).split()[-1].lower().replace("lamda", "lambda") for one in "αβγδεζηθικλμνξοπρστυφχψω"}
 """The name of each small Greek letter."""
 _LINES = [line.split(" | ") for line in data_lines(__file__, "british_spelling.txt")]
 _AMERICAN = [(re.compile(british), american) for kind, british, american in _LINES if kind == "rule"]
@@ -228,9 +225,7 @@ def _emphasizes(text: str) -> bool:
 def inert(text: str) -> str:
     """One line from outside as Markdown that shows the same characters and does nothing: as it is, or as code if there
     is anything active in it, such as an address. The characters themselves never change."""
-    if not (is_active(text) or any(map(_is_block, text.split("\n")))):
-        return text
-    return as_code(text.replace("\n", " "))
+    return as_code(text.replace("\n", " ")) if is_active(text) or any(map(_is_block, text.split("\n"))) else text
 
 
 def as_code(line: str) -> str:
@@ -289,7 +284,6 @@ _stemming = threading.Lock()
 
 def words_of(text: str) -> Counter[str]:
     """The stems of a text and how often each occurs, without stop words. IC₅₀ is read as IC50."""
-    plain = normalized("NFKC", text).lower()
-    words = [word for word in _WORD.findall(plain) if word not in STOP_WORDS]
+    words = [word for word in _WORD.findall(normalized("NFKC", text).lower()) if word not in STOP_WORDS]
     with _stemming:
         return Counter(_stem(words))

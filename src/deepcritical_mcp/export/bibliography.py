@@ -422,9 +422,7 @@ class EntryWriter:
         self._used.update(name for name in variables if self.item.names.get(name))
         general = name_options(self.style, self.style.layouts[self.scope], None, {})
         text = joined_text(lists, node.get("delimiter") or general["names-delimiter"])
-        if not text:
-            return self._substitute(node)
-        return _Written(finished(text, node.options), True, True)
+        return _Written(finished(text, node.options), True, True) if text else self._substitute(node)
 
     def _list(self, variable: str, form: Node, origin: Node) -> Rich:
         node, label, names = form.first("name"), form.first("label"), self.item.names[variable]

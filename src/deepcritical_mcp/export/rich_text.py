@@ -113,8 +113,7 @@ def _kept(last: str, first: str) -> str:
 
 def without_stops(text: Rich) -> Rich:
     """`text` without full stops."""
-    runs = (Run(run.text.replace(".", ""), run.marks) for run in text)
-    return tuple(run for run in runs if run.text)
+    return tuple(Run(bare, run.marks) for run in text if (bare := run.text.replace(".", "")))
 
 
 def in_quotes(text: Rich, outer: tuple[str, str], inner: tuple[str, str], *, takes_stops: bool) -> Rich:

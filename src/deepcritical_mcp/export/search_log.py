@@ -57,11 +57,8 @@ def _searched(answered: Sequence[LoggedSearch], distinct: Sequence[DistinctSearc
     queries = len({(source, query.sent or query.query) for source, query in asked})
     each = [f"{plain_line(source.name)}: {count}" for source, count in sources.items()]
     split = f" ({'; '.join(each)})" if len(each) > 1 else ""
-    count = len(distinct)
-    yield (
-        f"{'There was' if count == 1 else 'There were'} {counted(count, 'search', 'searches')}{split} with "
-        f"{counted(queries, 'query', 'queries')}; the table lists each as it was sent."
-    )
+    searches, sent = counted(len(distinct), "search", "searches"), counted(queries, "query", "queries")
+    yield f"There {_was(len(distinct))} {searches}{split} with {sent}; the table lists each as it was sent."
     if any(len(one.queries) > 1 for one in distinct):
         yield "Where a search had several queries, their results were ranked together."
     if any(query.translation for one in answered for query in one.queries):
@@ -103,12 +100,9 @@ def _reach(distinct: Sequence[DistinctSearch]) -> Iterator[str]:
         yield "None of the searches had any results." if len(distinct) > 1 else "The search had no results."
         return
     depth = f"{depths[0]:,}" if len(depths) == 1 else f"{depths[0]:,} to {depths[-1]:,}"
-    yield (
-        f"Results were collected in the order in which the source gave them, {depth} of each search; {beyond} of "
-        f"{counted(len(distinct), 'search', 'searches')} had more results than were collected (see the table)."
-        if beyond
-        else "All results were collected."
-    )
+    order, more = "in the order in which the source gave them", "had more results than were collected (see the table)"
+    part = f"{depth} of each search; {beyond} of {counted(len(distinct), 'search', 'searches')} {more}"
+    yield f"Results were collected {order}, {part}." if beyond else "All results were collected."
 
 
 def _other_methods(log: Sequence[LoggedSearch]) -> Iterator[str]:

@@ -363,8 +363,7 @@ def _name(value: Mapping[str, str]) -> StyleName:
     particle = before[0].strip() if before else ""
     dropping = [*takewhile(lambda word: word.islower() and word.isalpha(), reversed(words[1:]))][::-1]
     given = " ".join(words[: len(words) - len(dropping)])
-    suffix = value.get("suffix", "")
-    return StyleName(family[len(particle) :].strip(), given, " ".join(dropping), particle, suffix)
+    return StyleName(family[len(particle) :].strip(), given, " ".join(dropping), particle, value.get("suffix", ""))
 
 
 def with_particle(particle: str, family: str) -> str:

@@ -69,12 +69,9 @@ class CircuitBreaker:
         wait = self._last_failure + self.cooldown - self.clock()
         if self._failures >= self.threshold and (wait > 0 or self._probing):
             reason = f" Last failure: {self._last_error.message}" if self._last_error else ""
-            error = CircuitOpenError(
-                self.provider,
-                f"{self.title} failed {self._failures} times in a row and is skipped for now; "
-                f"it will be tried again in {max(1, math.ceil(wait))} seconds.{reason}",
-                retry_after=max(wait, 1.0),
-            )
+            again = f"it will be tried again in {max(1, math.ceil(wait))} seconds.{reason}"
+            told = f"{self.title} failed {self._failures} times in a row and is skipped for now; {again}"
+            error = CircuitOpenError(self.provider, told, retry_after=max(wait, 1.0))
             if self._last_error and not is_temporary(self._last_error):
                 error.retryable, error.retry_after = False, 0.0
             raise error

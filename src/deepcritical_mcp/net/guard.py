@@ -326,9 +326,8 @@ class Guard:
         try:
             found = list(await self.resolve(target.host, target.port))
         except (OSError, UnicodeError) as error:
-            told = (
-                f"The name {target.host} could not be resolved. Check that it is spelled correctly, or try again later."
-            )
+            advice = "Check that it is spelled correctly, or try again later."
+            told = f"The name {target.host} could not be resolved. {advice}"
             raise ProviderUnavailableError(self.provider, told) from error
         if not found:
             raise ProviderUnavailableError(self.provider, f"The name {target.host} has no address.")

@@ -117,8 +117,7 @@ def texts_of(value: object) -> tuple[str, ...]:
 
 def rows_of(value: object) -> list[Mapping[str, object]]:
     """The objects in a list field; a single object counts as a list of one."""
-    rows = list_of(value) or [value]
-    return [row for row in map(mapping_of, rows) if row]
+    return [row for row in map(mapping_of, list_of(value) or [value]) if row]
 
 
 def first_records(value: object) -> list[Mapping[str, object]]:

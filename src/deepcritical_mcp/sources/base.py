@@ -220,15 +220,15 @@ class SourceCheck:
 
     @classmethod
     def answering(
-        cls, title: str, ask: Callable[[], Awaitable[object]], *, key_variable: str = "", searches: bool = True
+        cls, title: str, ask: Callable[[], Awaitable[object]], told: str = "answers", **more: Any
     ) -> SourceCheck:
-        """The check whether a service answers, which `ask` finds out."""
+        """The check whether a service answers, which `ask` finds out; `more` is known of it."""
 
         async def examine() -> Finding:
             await ask()
-            return Finding("answers")
+            return Finding(told)
 
-        return cls(title, examine, key_variable=key_variable, searches=searches)
+        return cls(title, examine, **more)
 
 
 class MeshDescriptor(Value):

@@ -112,5 +112,4 @@ class JsonService:
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         """The service as the settings describe it, at the pace that all services of the API share."""
-        client = paced_client(settings, net, cls.api, steps=cls.steps)
-        return cls(JsonApi(client, cls.api.base_url(settings)))
+        return cls(JsonApi(paced_client(settings, net, cls.api, steps=cls.steps), cls.api.base_url(settings)))

@@ -41,7 +41,7 @@ from deepcritical_mcp.net.json_fields import (
     text_of,
     texts_of,
 )
-from deepcritical_mcp.sources.base import Finding, SourceCheck
+from deepcritical_mcp.sources.base import SourceCheck
 from deepcritical_mcp.sources.fields import authors_at, field_table, fields_at, json_texts, plain_line
 from deepcritical_mcp.sources.json_api import ApiOfService, JsonApi, is_web_page, paced_client
 from deepcritical_mcp.sources.lookup import RecordLookup, ReferenceLookup, StatusLookup
@@ -150,11 +150,8 @@ def read_work(work: Mapping[str, object]) -> Publication:
         fields |= {"publisher": plain_line(server) or fields["publisher"], "publisher_place": ""}
     dates = (date_of(work.get(name)) for name in _DATES)
     trials = json_texts(work, "clinical-trial-number.clinical-trial-number")
-    grants = (
-        ", ".join(filter(None, (award, plain_line(text_at(funder, "name")))))
-        for funder in rows_of(work.get("funder"))
-        for award in texts_of(list_of(funder.get("award"))) or ("",)
-    )
+    funders = ((text_at(one, "name"), texts_of(list_of(one.get("award")))) for one in rows_of(work.get("funder")))
+    grants = (", ".join(filter(None, (one, plain_line(name)))) for name, awards in funders for one in awards or ("",))
     # The licence of the published version; that for mining alone is no licence to reuse.
     licences = [one for one in rows_of(work.get("license")) if one.get("content-version") != "tdm"]
     licences.sort(key=lambda one: one.get("content-version") != "vor")
@@ -358,12 +355,9 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         return known
 
     def checks(self) -> Sequence[SourceCheck]:
-        async def examine() -> Finding:
-            await self.agency(_SAMPLE)
-            public = "public pool: 1 request per second, 3 with an email address (NCBI_EMAIL)"
-            return Finding(f"answers; {'polite pool: 3 requests per second' if self._is_polite else public}")
-
-        return (SourceCheck(self.title, examine),)
+        public = "public pool: 1 request per second, 3 with an email address (NCBI_EMAIL)"
+        told = f"answers; {'polite pool: 3 requests per second' if self._is_polite else public}"
+        return (SourceCheck.answering(self.title, lambda: self.agency(_SAMPLE), told),)
 
 
 def _is_doi(doi: str) -> bool:

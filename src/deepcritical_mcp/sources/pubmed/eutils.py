@@ -285,11 +285,8 @@ def explain_refusal(response: httpx.Response) -> ProviderError | None:
     efetch responds with 400 both for a backend outage, which is temporary, and for impossible ids.
     """
     if response.status_code in (401, 403):
-        return AuthenticationError(
-            PROVIDER,
-            f"NCBI refused access (HTTP {response.status_code}). Check NCBI_API_KEY, or unset it; without a key, NCBI "
-            "has blocked this network for a while.",
-        )
+        advice = "Check NCBI_API_KEY, or unset it; without a key, NCBI has blocked this network for a while."
+        return AuthenticationError(PROVIDER, f"NCBI refused access (HTTP {response.status_code}). {advice}")
     if response.status_code != 400:
         return None
     message = response.content[:MAX_MESSAGE].decode("utf-8", "replace").lower()

@@ -88,8 +88,7 @@ def explain_pmc_refusal(response: httpx.Response) -> ProviderError | None:
 
 def _of_pmc(error: ProviderError) -> ProviderError:
     """An error of E-utilities under PMC's name: they say "PubMed" for all of NCBI's databases."""
-    message = error.message.replace("PubMed", TITLE)
-    return type(error)(NAME, message, retry_after=error.retry_after)
+    return type(error)(NAME, error.message.replace("PubMed", TITLE), retry_after=error.retry_after)
 
 
 def _record(reading: Reading | None) -> Publication | None:
@@ -166,8 +165,7 @@ class IdConverter:
     def create(cls, settings: Settings, net: Net) -> Self:
         """The converter as the settings describe it. It shares the pace of E-utilities: NCBI names no other."""
         client = ncbi_client(settings, net, provider=CONVERTER, title=CONVERTER_TITLE, explain=explain_conversion)
-        base_url = settings.of(PubMedSettings).idconv_base_url
-        return cls(client, base_url=base_url, email=settings.ncbi_email.strip())
+        return cls(client, base_url=settings.of(PubMedSettings).idconv_base_url, email=settings.ncbi_email.strip())
 
     async def convert(self, ids: Sequence[RecordIds]) -> Sequence[RecordIds]:
         """The ids of publications, in order, as given and with what the converter adds: one request for each kind of id

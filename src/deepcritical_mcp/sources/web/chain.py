@@ -113,13 +113,11 @@ class ProviderChain(Source[WebRequest]):
             answered_by = f"earlier results of {cached.provider}, {asked:%Y-%m-%d}"
             return reported(earlier, from_cache=True, answered_by=answered_by)
         if causes and all(one.status != "ok" for one in reports):
-            told = " ".join(cause.message for cause in causes)
-            raise AllProvidersFailedError(
-                f"No web search provider could answer: {told} Nothing suitable is cached. Try again later, or "
-                "configure another provider's API key.",
-                causes,
-                retry_after=min((cause.retry_after for cause in causes if cause.retry_after), default=0.0),
-            )
+            said = " ".join(cause.message for cause in causes)
+            told = f"No web search provider could answer: {said} Nothing suitable is cached."
+            advice = "Try again later, or configure another provider's API key."
+            wait = min((cause.retry_after for cause in causes if cause.retry_after), default=0.0)
+            raise AllProvidersFailedError(f"{told} {advice}", causes, retry_after=wait)
         return reported(Answer.whole(()))
 
     async def _ask(

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from itertools import islice
 from typing import Any, Self
@@ -19,7 +20,7 @@ from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import ApiClient, Net, RetryPolicy
 from deepcritical_mcp.net.json_fields import MAX_ROWS, MAX_TEXT
 from deepcritical_mcp.net.pacing import Pacing
-from deepcritical_mcp.sources.base import Finding, SourceCheck, as_sent
+from deepcritical_mcp.sources.base import SourceCheck, as_sent
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.provider import UNKNOWN_DATE, WebPage, WebTool, web_page
 from deepcritical_mcp.sources.web.request import WebOptions
@@ -59,11 +60,8 @@ class DuckDuckGoTool(WebTool):
         return cls(client, url=settings.duckduckgo_url, timeout=net.retry.attempt_timeout)
 
     def check(self) -> SourceCheck:
-        async def examine() -> Finding:
-            await self.page("aspirin", WebOptions(), number=0, wanted=1)
-            return Finding("answers; needs no API key")
-
-        return SourceCheck(self.title, examine)
+        ask = partial(self.page, "aspirin", WebOptions(), number=0, wanted=1)
+        return SourceCheck.answering(self.title, ask, "answers; needs no API key")
 
     async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
         limit = "" if options.recency == "any" else options.recency[0]
@@ -124,11 +122,9 @@ class DuckDuckGoTool(WebTool):
         # A result's own words must not look like a challenge.
         is_challenge = not found and any(mark in lower for mark in _CHALLENGE)
         if is_challenge or status in (401, 403) or (status == 202 and not says_nothing_found):
-            raise BlockedError(
-                self.name,
-                f"DuckDuckGo blocked this machine as automated traffic (HTTP {status}). Wait a few minutes, or "
-                "configure an API key for Tavily, Brave Search or SerpAPI.",
-            )
+            advice = "Wait a few minutes, or configure an API key for Tavily, Brave Search or SerpAPI."
+            told = f"DuckDuckGo blocked this machine as automated traffic (HTTP {status}). {advice}"
+            raise BlockedError(self.name, told)
         self._client.raise_for_status(status, headers)
         if is_cut_off or not says_nothing_found:
             raise ProviderResponseError(self.name, "DuckDuckGo sent a page that is not a list of results.")
