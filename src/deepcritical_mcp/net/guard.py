@@ -291,17 +291,15 @@ class Guard:
         raise ProviderUnavailableError(self.provider, told) from error
 
     async def _first_answer(self, http: httpx.AsyncClient, target: WebTarget, hosts: Sequence[str]) -> httpx.Response:
-        for number, host in enumerate(hosts, start=1):
-            # The name that the certificate must carry, although the connection goes to an address.
-            extensions = {} if target.is_ip else {"sni_hostname": target.host}
-            headers = {"Host": target.authority, **_HEADERS}
-            request = http.build_request("GET", replace(target, host=host).url, headers=headers, extensions=extensions)
-            try:
+        # The name that the certificate must carry, although the connection goes to an address.
+        extensions = {} if target.is_ip else {"sni_hostname": target.host}
+        headers = {"Host": target.authority, **_HEADERS}
+        urls = (replace(target, host=host).url for host in hosts)
+        *others, last = (http.build_request("GET", url, headers=headers, extensions=extensions) for url in urls)
+        for request in others:
+            with suppress(httpx.ConnectError, httpx.ConnectTimeout):
                 return await http.send(request, stream=True)
-            except (httpx.ConnectError, httpx.ConnectTimeout):
-                if number == len(hosts):
-                    raise
-        raise AssertionError("a name without addresses is refused earlier")
+        return await http.send(last, stream=True)
 
     def _proxy(self, target: WebTarget) -> str | None:
         exceptions = [name.strip().lower().lstrip(".") for name in self.proxies.get("no", "").split(",")]

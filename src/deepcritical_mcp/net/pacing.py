@@ -349,21 +349,15 @@ class Slots:
         self._free = anyio.Semaphore(count)
         self._callers: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
 
-    async def acquire(self) -> None:
-        async with self._callers.setdefault(turn_of.get(), anyio.Lock()):
-            await self._free.acquire()
-
-    def release(self) -> None:
-        self._free.release()
-
     @asynccontextmanager
     async def slot(self) -> AsyncGenerator[None]:
         """Hold a slot."""
-        await self.acquire()
+        async with self._callers.setdefault(turn_of.get(), anyio.Lock()):
+            await self._free.acquire()
         try:
             yield
         finally:
-            self.release()
+            self._free.release()
 
 
 class TurnLine:

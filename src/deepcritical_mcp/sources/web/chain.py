@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal, Self
@@ -123,18 +124,16 @@ class ProviderChain(Source[WebRequest]):
     async def _ask(
         self, provider: WebTool, query: str, max_results: int, options: WebOptions, *, end: float, following: int
     ) -> Answer:
-        circuit, slots = self._circuits[provider.name], self._slots[provider.name]
+        circuit = self._circuits[provider.name]
         circuit.check()
-        with anyio.move_on_after(even_share(end, following)) as waiting:
-            await slots.acquire()
-        if waiting.cancelled_caught:
-            raise ProviderTimeoutError(provider.name, f"{provider.title} was busy with other queries for too long.")
-        try:
+        async with AsyncExitStack() as held:
+            with anyio.move_on_after(even_share(end, following)) as waiting:
+                await held.enter_async_context(self._slots[provider.name].slot())
+            if waiting.cancelled_caught:
+                raise ProviderTimeoutError(provider.name, f"{provider.title} was busy with other queries for too long.")
             with circuit.guard():
                 seconds = even_share(end, following)
                 with anyio.move_on_after(seconds):
                     return await provider.ask(query, max_results, options)
                 told = f"{provider.title} did not answer within {seconds:.3g} seconds."
                 raise ProviderTimeoutError(provider.name, told)
-        finally:
-            slots.release()
