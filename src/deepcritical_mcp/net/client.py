@@ -214,10 +214,10 @@ class ApiClient:
         finally:
             if self.limiter is not None:
                 self.limiter.release()
-        is_explained = not response.is_success and len(response.content) <= MAX_EXPLANATION
-        if is_explained and self.explain and (error := self.explain(response)):
-            raise error
-        self.raise_for_status(response.status_code, response.headers)
+        if not response.is_success:
+            if self.explain and len(response.content) <= MAX_EXPLANATION and (error := self.explain(response)):
+                raise error
+            self.raise_for_status(response.status_code, response.headers)
         return response
 
     async def _pace(self, event: str, _: Mapping[str, object]) -> None:

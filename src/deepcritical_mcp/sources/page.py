@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from deepcritical_mcp.config import Settings
 
 _MOST_FETCHES = 4
-_UNPAID = (401, 402, 451)
 _BEST_FIRST: tuple[DocumentStatus, ...] = ("full_text", "abstract_only", "not_allowed", "no_text", "not_found")
 
 
@@ -91,7 +90,7 @@ class PageSource(FullTextSource):
             return Copy("not_allowed" if error.is_protected else "no_text", error.message, url=url)
         except ProviderError as error:
             if is_refusal(error):
-                needs_browser = isinstance(error, AccessDeniedError) and error.status not in _UNPAID
+                needs_browser = isinstance(error, AccessDeniedError) and error.status not in (401, 402, 451)
                 return Copy("not_allowed", error.message, url=url, needs_browser=needs_browser)
             raise
         if found.status in ("full_text", "abstract_only") and url.startswith(self._doi_resolver):

@@ -55,7 +55,6 @@ SELECT = "DOI,updated-by,update-to,relation"
 _TYPES = cast("dict[str, NoticeKind]", data_table(__file__, "update_types.txt"))
 _KINDS: dict[str, NoticeKind] = {name.strip("()"): kind for name, kind in _TYPES.items()}
 """Kinds of notices by Crossref's types of updates."""
-_REINSTATEMENT = "reinstatement"
 _RELATIONS: Mapping[str, NoticeKind] = {"is-preprint-of": "published", "has-preprint": "preprint"}
 _REPORTERS = {"retraction-watch": "Retraction Watch", "publisher": "publisher"}
 _MAX_NOTICES = 50
@@ -89,7 +88,7 @@ def updates_of(work: Mapping[str, object]) -> tuple[StatusNotice, ...]:
 def _happened(updates: list[Mapping[str, object]], own: str) -> Iterator[StatusNotice]:
     """One notice for each document that reports something, whoever has told Crossref."""
     reports: dict[tuple[NoticeKind, str], list[str]] = {}
-    back = max((date_of(one.get("updated")) for one in updates if _type(one) == _REINSTATEMENT), default="")
+    back = max((date_of(one.get("updated")) for one in updates if _type(one) == "reinstatement"), default="")
     for one in updates:
         type, date = _type(one), date_of(one.get("updated"))
         kind = _KINDS.get(type)
@@ -208,7 +207,6 @@ MAX_REFERENCE = 1_000
 AT_ONCE = {True: 3, False: 1}
 """Requests at the same time, in the polite pool and in the public one."""
 _MAX_QUOTE = 200
-_NOTHING_THERE = b"Resource not found"
 
 
 class UnknownWorkError(ProviderRequestError):
@@ -222,7 +220,7 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
     if is_web_page(response.content):
         told = f"{TITLE} answered with a web page (HTTP {response.status_code}). Try again later."
         return ProviderUnavailableError(NAME, told)
-    if response.status_code == 404 and response.content.strip().startswith(_NOTHING_THERE):
+    if response.status_code == 404 and response.content.strip().startswith(b"Resource not found"):
         return UnknownWorkError(NAME, f"{TITLE} has nothing under this DOI.")
     said = clean_line(" ".join(text_at(one, "message") for one in rows_of(json_if_any(response).get("message"))))[
         :_MAX_QUOTE
@@ -273,7 +271,6 @@ MAX_CANDIDATES = 5
 MAX_AGENCIES = 3
 """Requests that ask who registered DOIs which Crossref does not have."""
 _SAMPLE = "10.1371/journal.pmed.0020124"
-_DATACITE = "DataCite"
 _OWNERS = data_table(__file__, "datacite_prefixes.txt")
 
 logger = logging.getLogger(__name__)
@@ -346,7 +343,7 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
 
     async def _agencies(self, dois: Sequence[str]) -> dict[str, str]:
         """With whom DOIs are registered, as far as that is found out, "" if with nobody; an outage leaves it open."""
-        known = {doi: _DATACITE for doi in dois if doi.partition("/")[0] in _OWNERS}
+        known = {doi: "DataCite" for doi in dois if doi.partition("/")[0] in _OWNERS}
         try:
             for doi in [*dict.fromkeys(doi for doi in dois if doi not in known)][:MAX_AGENCIES]:
                 known[doi] = await self.agency(doi)

@@ -162,8 +162,6 @@ _REQUEST_ERRORS = re.compile(
 )
 _XML_ERROR = re.compile(rb"<ERROR>(.*?)(?:</ERROR>|$)", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
-_BACKEND = "proxy_stream()"  # the component of efetch that reports outages of its backend as HTTP 400
-_NO_POSSIBLE_ID = "id list is empty"
 
 
 def _result(*path: str) -> Any:
@@ -290,9 +288,9 @@ def explain_refusal(response: httpx.Response) -> ProviderError | None:
     if response.status_code != 400:
         return None
     message = response.content[:MAX_MESSAGE].decode("utf-8", "replace").lower()
-    if _BACKEND in message:
+    if "proxy_stream()" in message:  # the component of efetch that reports outages of its backend as HTTP 400
         return ProviderUnavailableError(PROVIDER, "PubMed's own backend is down (HTTP 400). Try again in a minute.")
-    if _NO_POSSIBLE_ID in message:
+    if "id list is empty" in message:
         return NoPossibleIdError(PROVIDER, "PubMed has no such record. Check the PMID.")
     if "api key invalid" in message or "api-key" in message:
         return _wrong_key()

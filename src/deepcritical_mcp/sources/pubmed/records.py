@@ -44,19 +44,15 @@ def text_at(element: Element, *paths: str) -> str:
 def texts_at(element: Element, path: str) -> tuple[str, ...]:
     """The texts of the elements at `path` that are not empty, each on one line."""
     texts = (limited(_plain(found), MAX_TEXT) for found in element.iterfind(path))
-    return tuple(filter(None, (" ".join(repair_letters(text).split()) for text in texts)))
+    return tuple(filter(None, (" ".join(_ENCODED_TWICE.sub(repaired, text).split()) for text in texts)))
 
 
-def repair_letters(text: str) -> str:
-    """`text` with Latin letters decoded that older records have encoded twice: "FÅ\\x93tus" becomes "Fœtus".
+def repaired(match: re.Match[str]) -> str:
+    """Latin letters that older records have encoded twice, decoded: "FÅ\\x93tus" becomes "Fœtus".
 
     Only what is certain is touched, within a word: correct text has no capital "Ã" and a sign next to a lower-case
     letter, and no control character next to any letter.
     """
-    return _ENCODED_TWICE.sub(_decoded, text)
-
-
-def _decoded(match: re.Match[str]) -> str:
     start, end = match.span()
     around = match.string[max(start - 1, 0) : start], match.string[end : end + 1]
     has_control = any(letter < "\xa0" for letter in match[0])

@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 
 PROVIDERS: tuple[type[WebTool], ...] = (TavilyTool, BraveTool, SerpApiTool, DuckDuckGoTool)
 """In the order in which they are asked."""
-CACHE = "cache"
 
 
 class ProviderChain(Source[WebRequest]):
@@ -109,7 +108,7 @@ class ProviderChain(Source[WebRequest]):
             earlier = Answer.whole(cached.records[:limit], cached.scores)
             asked = datetime.fromtimestamp(cached.asked, UTC)
             origin = f"cached results that {cached.provider} found on {asked:%Y-%m-%d at %H:%M} UTC"
-            report(CACHE, "ok", origin, len(earlier.ids))
+            report("cache", "ok", origin, len(earlier.ids))
             remarks.append(f"No provider could answer now; these are {origin}.")
             answered_by = f"earlier results of {cached.provider}, {asked:%Y-%m-%d}"
             return reported(earlier, from_cache=True, answered_by=answered_by)

@@ -247,7 +247,6 @@ def _limit_error(response: httpx.Response, code: str, meta: Mapping[str, object]
 _PER_PAGE = 10
 _NO_RESULTS = re.compile(r"(hasn't|has not|didn't|did not) returned? any results|no results", re.IGNORECASE)
 _USED_UP = re.compile(r"(run|ran) out|used up|out of searches", re.IGNORECASE)
-_UNFINISHED = ("Error", "Processing", "Queued")
 
 
 class SerpApiTool(KeyedTool):
@@ -280,7 +279,7 @@ class SerpApiTool(KeyedTool):
             return WebPage(())
         if not rows and _USED_UP.search(problem):
             raise QuotaExceededError(self.name, "The plan's searches at SerpAPI are used up.")
-        if not rows and status in _UNFINISHED:
+        if not rows and status in ("Error", "Processing", "Queued"):
             raise ProviderUnavailableError(self.name, "SerpAPI could not get results from Google. Try again later.")
         if not rows and problem:
             raise ProviderResponseError(self.name, "SerpAPI sent an error instead of results.")
