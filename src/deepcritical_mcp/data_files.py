@@ -1,4 +1,4 @@
-"""Words and tables that stand in text files next to the modules that use them."""
+"""Words, tables and patterns that stand in text files next to the modules that use them."""
 
 from __future__ import annotations
 

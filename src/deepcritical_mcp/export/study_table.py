@@ -26,15 +26,9 @@ _EXCLUSIVE = (frozenset({"prospective", "retrospective"}), frozenset({"double-bl
 """Of each of these a study has one; a record that says several leaves it open which."""
 _COUNTRIES = frozenset(data_lines(__file__, "countries.txt"))
 _SHORT_FORMS = dict.fromkeys(("USA", "US", "U.S."), "United States") | {"UK": "United Kingdom"}
-_SAYS = {
-    name: re.compile(pattern)
-    for name, pattern in data_patterns(
-        __file__,
-        "study_patterns.txt",
-        DESIGN="|".join(_SAID.values()),
-        COUNTRY="|".join(map(re.escape, sorted((*_COUNTRIES, *_SHORT_FORMS), key=len, reverse=True))),
-    ).items()
-}
+_PLACES = "|".join(map(re.escape, sorted((*_COUNTRIES, *_SHORT_FORMS), key=len, reverse=True)))
+_PATTERNS = data_patterns(__file__, "study_patterns.txt", DESIGN="|".join(_SAID.values()), COUNTRY=_PLACES)
+_SAYS = {name: re.compile(pattern) for name, pattern in _PATTERNS.items()}
 """How titles and abstracts say it."""
 _WORDS = {word: value for value, word in enumerate(_SAYS["SMALL"].pattern.split("|"))}
 _TENS = {word: 10 * value for value, word in enumerate(_SAYS["TENS"].pattern.split("|"), 2)}

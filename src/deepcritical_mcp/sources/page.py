@@ -40,8 +40,7 @@ class PageSource(FullTextSource):
     title = "web page"
 
     def __init__(self, guard: Guard, *, doi_resolver: str = "https://doi.org/") -> None:
-        self._guard = guard
-        self._doi_resolver = doi_resolver
+        self._guard, self._doi_resolver = guard, doi_resolver
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:

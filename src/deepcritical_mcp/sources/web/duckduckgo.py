@@ -49,9 +49,7 @@ class DuckDuckGoTool(WebTool):
     max_pages = {"basic": 1, "advanced": 3}  # noqa: RUF012
 
     def __init__(self, client: ApiClient, *, url: str, timeout: float = RetryPolicy.attempt_timeout) -> None:
-        self._client = client
-        self._url = url
-        self._timeout = timeout
+        self._client, self._url, self._timeout = client, url, timeout
 
     @classmethod
     def create(cls, settings: WebSettings, net: Net) -> Self:

@@ -129,8 +129,7 @@ class TavilyExtract(FullTextSource):
     name, title, has_browser = "tavily", "Tavily", True
 
     def __init__(self, tool: TavilyTool, guard: Guard) -> None:
-        self._tool = tool
-        self._guard = guard
+        self._tool, self._guard = tool, guard
         self.off = f"no API key ({tool.key_variable})" if tool.key_variable else ""
 
     @classmethod
