@@ -105,10 +105,7 @@ _OTHER_NAMES = {other: name for name, _, others in _ROWS for other in (name, *ot
 _IDLE_WORDS = re.compile(
     r"(?<![0-9])[0-9]{1,2}(?:st|nd|rd|th)?\b|\b(?:ed|edition|style|format|the|and|author|date)\b|[^a-z0-9]+"
 )
-_MARKED: Mapping[str, Sequence[NoticeKind]] = {
-    "retracted": ("retraction", "partial_retraction"),
-    "concern": ("concern",),
-}
+_MARKED: dict[str, Sequence[NoticeKind]] = {"retracted": ("retraction", "partial_retraction"), "concern": ("concern",)}
 """The statuses that every style shows, and the notices that each is shown with."""
 _STYLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,100}")
 _LIST_NUMBER = re.compile(r"[0-9]+\.")
