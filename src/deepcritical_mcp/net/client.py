@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import TypedDict, TypeVar, Unpack, cast
+from typing import Any, TypedDict, TypeVar, Unpack, cast
 from weakref import WeakValueDictionary
 
 import anyio
@@ -66,6 +66,10 @@ class Net:
 
     http: httpx.AsyncClient
     retry: RetryPolicy = RetryPolicy()
+
+    def client(self, provider: str, title: str, **more: Any) -> ApiClient:
+        """A client for a provider; `more` are further attributes of `ApiClient`."""
+        return ApiClient(self.http, provider=provider, title=title, retry=self.retry, **more)
 
 
 class RequestParts(TypedDict, total=False):

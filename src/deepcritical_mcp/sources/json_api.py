@@ -46,15 +46,9 @@ def paced_client(
     """
     counted_by = f"{api.base_url(settings)}\n{key}" if shared_pace else api.base_url(settings)
     limiter = shared_pacing(settings, api.spacing, name=shared_pace or api.name, identity=counted_by, steps=steps)
-    return ApiClient(
-        net.http,
-        provider=api.name,
-        title=api.title,
-        retry=net.retry,
-        limiter=limiter,
-        explain=api.explain,
-        keyless=True,
-        follow_redirects=False if key else None,
+    redirects = False if key else None
+    return net.client(
+        api.name, api.title, limiter=limiter, explain=api.explain, keyless=True, follow_redirects=redirects
     )
 
 

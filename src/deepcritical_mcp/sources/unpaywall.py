@@ -50,9 +50,7 @@ class Unpaywall(FullTextSource):
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        client = ApiClient(
-            net.http, provider=NAME, title=TITLE, retry=net.retry, explain=explain_unpaywall, keyless=True
-        )
+        client = net.client(NAME, TITLE, explain=explain_unpaywall, keyless=True)
         base_url = settings.of(UnpaywallSettings).unpaywall_base_url
         return cls(client, base_url=base_url, email=settings.ncbi_email.strip())
 

@@ -222,9 +222,8 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
         return ProviderUnavailableError(NAME, told)
     if response.status_code == 404 and response.content.strip().startswith(b"Resource not found"):
         return UnknownWorkError(NAME, f"{TITLE} has nothing under this DOI.")
-    said = clean_line(" ".join(text_at(one, "message") for one in rows_of(json_if_any(response).get("message"))))[
-        :_MAX_QUOTE
-    ].strip(" .")
+    failures = rows_of(json_if_any(response).get("message"))
+    said = clean_line(" ".join(text_at(one, "message") for one in failures))[:_MAX_QUOTE].strip(" .")
     reason = f'"{said}"' if said else f"HTTP {response.status_code}"
     return ProviderRequestError(NAME, f"{TITLE} refused the request: {reason}.")
 

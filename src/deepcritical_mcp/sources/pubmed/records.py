@@ -145,9 +145,8 @@ def _publication(citation: Element, entry: Element, fields: dict[str, object]) -
     links = (RecordLink(one.get("RefType", ""), text_at(one, "RefSource"), text_at(one, "PMID")) for one in linked)
     types, journal = cast("tuple[str, ...]", fields["publication_types"]), str(fields.get("journal_abbreviation", ""))
     status, notices = status_from_links(links, types, journal)
-    given = (
-        [text_at(one, name) for name in ("GrantID", "Agency", "Country")] for one in entry.iterfind("GrantList/Grant")
-    )
+    granted = entry.iterfind("GrantList/Grant")
+    given = ([text_at(one, name) for name in ("GrantID", "Agency", "Country")] for one in granted)
     common: dict[str, object] = {
         "title": clean_line(str(fields["title"])) or NO_TITLE,
         "vernacular_title": "" if fields["vernacular_title"] == fields["title"] else fields["vernacular_title"],

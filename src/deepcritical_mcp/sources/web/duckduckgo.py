@@ -53,8 +53,7 @@ class DuckDuckGoTool(WebTool):
 
     @classmethod
     def create(cls, settings: WebSettings, net: Net) -> Self:
-        limiter = Pacing(settings.web_delay)
-        client = ApiClient(net.http, provider=cls.name, title=cls.title, retry=net.retry, limiter=limiter)
+        client = net.client(cls.name, cls.title, limiter=Pacing(settings.web_delay))
         return cls(client, url=settings.duckduckgo_url, timeout=net.retry.attempt_timeout)
 
     def check(self) -> SourceCheck:

@@ -85,15 +85,9 @@ class KeyedTool(WebTool):
     @classmethod
     def create(cls, settings: WebSettings, net: Net) -> Self:
         spacing = cls.pace[0] / getattr(settings, cls.pace[1]) if cls.pace else 0.0
-        client = ApiClient(
-            net.http,
-            provider=cls.name,
-            title=cls.title,
-            retry=net.retry,
-            limiter=Pacing(max(settings.web_delay, spacing)),
-            explain=cls.explain,
-            follow_redirects=False,
-            max_bytes=MAX_ANSWER,
+        limiter = Pacing(max(settings.web_delay, spacing))
+        client = net.client(
+            cls.name, cls.title, limiter=limiter, explain=cls.explain, follow_redirects=False, max_bytes=MAX_ANSWER
         )
         base_url, api_key = getattr(settings, f"{cls.name}_base_url"), getattr(settings, f"{cls.name}_api_key")
         return cls(client, base_url=base_url, api_key=api_key)
