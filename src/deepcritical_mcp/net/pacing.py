@@ -30,12 +30,13 @@ import anyio.lowlevel
 import anyio.to_thread
 from filelock import FileLock, Timeout
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.net.cache import make_private_folder
 
 if TYPE_CHECKING:
     from redis import Redis
+
+    from deepcritical_mcp.config import Settings
 
 logger = logging.getLogger(__name__)
 
