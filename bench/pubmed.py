@@ -31,8 +31,9 @@ from pydantic import SecretStr
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.deadline import no_progress
+from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.search.search_steps import ask_source
-from deepcritical_mcp.sources.base import MAX_VARIANTS, Net
+from deepcritical_mcp.sources.base import MAX_VARIANTS
 from deepcritical_mcp.sources.pubmed.eutils import SPACING_WITH_KEY, SPACING_WITHOUT_KEY
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.pubmed.source import PubMed

@@ -136,13 +136,14 @@ def build_services(
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.storage import open_backend
     from deepcritical_mcp.logs import hide_keys_in_urls
+    from deepcritical_mcp.net.client import Net
     from deepcritical_mcp.search.citing import CitationIndexes
     from deepcritical_mcp.search.expansion.expander import QueryExpander
     from deepcritical_mcp.search.full_texts import FullTexts
     from deepcritical_mcp.search.pipeline import SearchHandler, SourceSearch
     from deepcritical_mcp.search.witness import Witness
     from deepcritical_mcp.sources import CROSSREF, FULL_TEXTS, LOOKUPS, SOURCES, records_off, why_off
-    from deepcritical_mcp.sources.base import Net, Service, Source, created
+    from deepcritical_mcp.sources.base import Service, Source, created
     from deepcritical_mcp.sources.lookup import CitingLookup, FullTextSource
 
     rows = (*(sources or ()), *(full_texts or ()), *(lookups or ()), *(stores or ()))

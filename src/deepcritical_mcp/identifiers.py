@@ -68,9 +68,7 @@ def named_preprints(text: str) -> list[str]:
 
 
 BARE_DOI = re.compile(rf"{_PREFIX}\S+")
-_PREPRINT_DOI = re.compile(
-    r"10\.(?:1101/\d|64898/|21203/rs|20944/preprints|31234/|48550/arxiv|26434/chemrxiv|2139/ssrn)"
-)
+_PREPRINTS = re.compile(r"10\.(?:1101/\d|64898/|21203/rs|20944/preprints|31234/|48550/arxiv|26434/chemrxiv|2139/ssrn)")
 
 
 # What bioRxiv and medRxiv append to a DOI for the page of a version. Research Square's "/v1" belongs to its DOIs.
@@ -103,7 +101,7 @@ def arxiv_doi(text: str) -> str:
 
 def is_preprint_doi(doi: str) -> bool:
     """Whether a normalized DOI is a preprint server's (bioRxiv, medRxiv, Research Square, arXiv and so on)."""
-    return _PREPRINT_DOI.match(doi) is not None
+    return _PREPRINTS.match(doi) is not None
 
 
 def normalize_pmid(pmid: str) -> str:

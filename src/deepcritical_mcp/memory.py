@@ -48,13 +48,10 @@ class SizedCache(Generic[K, T]):
             self._size -= sum(self._known.pop(key)[1] for key in {*keys} & self._known.keys())
 
 
-def _length(*given: object, **named: object) -> int:
-    return sum(len(one) for one in (*given, *named.values()) if isinstance(one, str))
-
-
-def remembering(characters: int, size: Callable[..., int] = _length) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def remembering(characters: int, size: Callable[..., int] | None = None) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Keep what a function gave for the texts that it was given last, which have at most so many characters together:
-    a cache that counts calls would hold any number of megabytes. `size` tells the characters from the arguments."""
+    a cache that counts calls would hold any number of megabytes. `size` tells the characters from the arguments, if
+    these are not texts."""
 
     def decorated(function: Callable[P, T]) -> Callable[P, T]:
         known = SizedCache[Hashable, T](characters)
@@ -65,7 +62,8 @@ def remembering(characters: int, size: Callable[..., int] = _length) -> Callable
             for result in known.get([key]).values():
                 return result
             result = function(*args, **kwargs)
-            known.put(key, result, size(*args, **kwargs))
+            texts = (len(one) for one in (*args, *kwargs.values()) if isinstance(one, str))
+            known.put(key, result, size(*args, **kwargs) if size else sum(texts))
             return result
 
         return remembered

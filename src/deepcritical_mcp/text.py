@@ -28,17 +28,8 @@ REMEMBERED = 200_000
 _Item = TypeVar("_Item")
 
 _CHARACTERS = data_table(__file__, "characters.txt")
-_AT_TIMES, _EMOJI, _JOINING, _HAN = (_CHARACTERS[kind] for kind in ("at times", "emoji", "joining", "Han"))
-_NEEDED = (
-    # U+200D also at the end of a word: the Persian abbreviation of the Hijri era
-    rf"(?<=[{_JOINING}])(?:\u200d|\u200c(?=[\w{_JOINING}]))|(?<=[\w{_JOINING}])[\u200c\u200d](?=[{_JOINING}])"
-    # after a virama: forms of Malayalam, Bengali and Sinhala at the end of a word
-    r"|(?<=[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca])\u200c"
-    r"|(?<=[\u1820-\u18aa])[\u180b-\u180f]"
-    rf"|(?<=[{_HAN}])[\ufe00-\ufe02\U000e0100-\U000e010f]"
-    r"|(?<=[#*0-9])\ufe0f(?=\u20e3)"
-    rf"|(?<=[{_EMOJI}])(?:\ufe0f?\u200d(?=[{_EMOJI}])|[\ufe0e\ufe0f])"
-)
+_AT_TIMES = _CHARACTERS["at times"]
+_NEEDED = _CHARACTERS["needed"].format(**_CHARACTERS)
 # All beyond U+FFFF: many ranges would take time in each text.
 _SUSPECT = re.compile(rf"[{_CHARACTERS['never']}{_AT_TIMES}\U00010000-\U0010ffff]")
 _REPEATED = re.compile(rf"([{_AT_TIMES}])\1+")
@@ -69,16 +60,12 @@ def all_without_invisible(value: object) -> object:
     return value
 
 
-GREEK_NAMES = {
-    letter: name_of(letter).removeprefix("GREEK SMALL LETTER ").lower().replace("lamda", "lambda")
-    for letter in "αβγδεζηθικλμνξοπρστυφχψω"
-}
+GREEK_NAMES = {one: name_of(one).split()[-1].lower().replace("lamda", "lambda") for one in "αβγδεζηθικλμνξοπρστυφχψω"}
 """The name of each small Greek letter."""
 _LINES = [line.split(" | ") for line in data_lines(__file__, "british_spelling.txt")]
 _AMERICAN = [(re.compile(british), american) for kind, british, american in _LINES if kind == "rule"]
-_PAIRS = [
-    (american.replace("_", " "), british.replace("_", " ")) for kind, american, british in _LINES if kind == "pair"
-]
+_PAIRS = [[word.replace("_", " ") for word in pair] for kind, *pair in _LINES if kind == "pair"]
+"""Of an American and a British ending each."""
 _SAME_IN_BOTH = frozenset({"academia", "hemolymph"})
 _IRREGULAR = {"grey": "gray", "vs": "versus"}
 
@@ -208,27 +195,10 @@ def cut_at_sentence(text: str, limit: int) -> str:
     return head[:space].rstrip() if space >= limit // 2 else head
 
 
-_ADDRESS_PART = r"""[^\s<>`"\[\]|\\]"""
-_TLD = f"(?:{'|'.join(data_lines(__file__, 'top_level_domains.txt'))})"
+_TOP_LEVEL = "|".join(data_lines(__file__, "top_level_domains.txt"))
 """Which names linkify-it takes for a domain without "www." or a scheme."""
 # No group is possessive, here or elsewhere: Python before 3.11.5 may then miss a match.
-_ACTIVE = re.compile(
-    rf"""
-      (?<![a-z])(?:(?:https?|ftp)://|mailto:){_ADDRESS_PART}
-    | (?<![^\W_])(?:www\.|(?<![:/])//(?=[^\W_])){_ADDRESS_PART}
-    | (?<![\w.+-])[\w.+-]++@(?:[\w-]{{1,63}}+\.(?=[\w-]))+[\w-]{{1,63}}+
-        (?<=[^\W\d_])                            # not an anchor, "pubmed:1~2@s3.2"
-    | (?<![^\W_])(?<![.:/@])(?<!\w-)(?![0-9]\.[0-9]\.CO;2-)(?!ClinicalTrials\.gov(?![/?\#\w-]|[.:]\w))
-        (?:[^\W_](?:[^\W_]|-){{0,62}}\.(?=[^\W_]))+{_TLD}(?![^\W_]|-|\.[^\W_])
-    | [\\`]                                      # an escape, a code span
-    | <(?=[A-Za-z/!?])                           # a tag, a comment, an autolink
-    | &(?=\#?\w{{1,32}};)                          # a character
-    | (?<=\s)\#+$                                 # the end of a heading
-    | !(?=\[) | (?<=\])[(\[:]                     # an image, a link, a reference, a definition
-    | (?<![^\W_])_ | _(?![^\W_]) | ~~ | ~(?=[^\s~])[^~]*(?<=\S)~       # emphasis, strikethrough
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+_ACTIVE = re.compile("|".join(data_lines(__file__, "active_markdown.txt")).replace("TLD", _TOP_LEVEL), re.IGNORECASE)
 """What a client's Markdown makes something else of than its characters, inside of a line."""
 _OPENING = re.compile(r"(?<![\w*])\*+(?=[^\s*])|\*(?=[^\s!-/:-@\[-`{-~])")
 _CLOSING = re.compile(r"(?<=[^\s*])\*")
@@ -255,9 +225,7 @@ def _emphasizes(text: str) -> bool:
 def inert(text: str) -> str:
     """One line from outside as Markdown that shows the same characters and does nothing: as it is, or as code if there
     is anything active in it, such as an address. The characters themselves never change."""
-    if not (is_active(text) or any(map(_is_block, text.split("\n")))):
-        return text
-    return as_code(text.replace("\n", " "))
+    return as_code(text.replace("\n", " ")) if is_active(text) or any(map(_is_block, text.split("\n"))) else text
 
 
 def as_code(line: str) -> str:
@@ -316,7 +284,6 @@ _stemming = threading.Lock()
 
 def words_of(text: str) -> Counter[str]:
     """The stems of a text and how often each occurs, without stop words. IC₅₀ is read as IC50."""
-    plain = normalized("NFKC", text).lower()
-    words = [word for word in _WORD.findall(plain) if word not in STOP_WORDS]
+    words = [word for word in _WORD.findall(normalized("NFKC", text).lower()) if word not in STOP_WORDS]
     with _stemming:
         return Counter(_stem(words))

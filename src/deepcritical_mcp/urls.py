@@ -38,6 +38,7 @@ _GOOGLE = re.compile(r"google\.[a-z.]{2,6}")
 # Characters that mean the same plain or percent-encoded; those in _PATH_MARKS have a special meaning if plain.
 _PATH_PLAIN = "-._~!$'()*,:@"
 _PATH_MARKS = "/&+;="
+_FRAGMENT = f"{_PATH_MARKS}?#"
 _QUERY_PLAIN = "-._~!$'()*,:@/?;"
 
 
@@ -72,16 +73,11 @@ def normalize_url(url: str) -> str:
     pairs = (pair.replace("+", "%20").partition("=") for pair in address.query.split("&") if not _is_tracking(pair))
     query = [(_percent(name, _QUERY_PLAIN), _percent(value, _QUERY_PLAIN)) for name, _, value in pairs if name]
     query.sort(key=itemgetter(0))
-    return str(
-        address._replace(
-            scheme="https" if address.port in (None, DEFAULT_PORTS[address.scheme]) else address.scheme,
-            port=None if address.port == DEFAULT_PORTS[address.scheme] else address.port,
-            host=_folded_host(address.host, has_path=bool(path)),
-            path=path,
-            query="&".join(f"{name}={value}" if value else name for name, value in query),
-            fragment=_percent(address.fragment, _PATH_PLAIN, _PATH_MARKS + "?#"),
-        )
-    )
+    has_own_port = address.port not in (None, DEFAULT_PORTS[address.scheme])
+    scheme, port = (address.scheme, address.port) if has_own_port else ("https", None)
+    named = "&".join(f"{name}={value}" if value else name for name, value in query)
+    host, fragment = _folded_host(address.host, has_path=bool(path)), _percent(address.fragment, _PATH_PLAIN, _FRAGMENT)
+    return str(_Address(scheme, host, port, path, named, fragment))
 
 
 def clean_url(url: str) -> str:

@@ -9,7 +9,7 @@ import httpx
 from pydantic import SecretStr
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.pubmed.source import PubMed
 

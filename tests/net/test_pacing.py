@@ -16,8 +16,8 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
+from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, shared_pacing, turn_of
-from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.pubmed.source import PubMed
 from tests.net.stand_in import Answer, Asked
@@ -178,7 +178,7 @@ async def test_a_redis_spaces_the_requests_of_several_machines(tmp_path: Path, c
         one, other = RedisPlace(url, "line"), RedisPlace(url, "line")
         assert is_free(one)
         assert not is_free(other)
-        limiter = shared_pacing(0.01, name="x", identity="y", folder=tmp_path, redis_url=url)
+        limiter = shared_pacing(Settings(cache_dir=tmp_path, redis_url=url), 0.01, name="x", identity="y")
         await limiter.acquire()
         assert warnings(caplog) == []
         assert states_in(tmp_path) == []

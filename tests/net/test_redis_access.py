@@ -45,7 +45,7 @@ def encrypted(tmp_path: Path, certificate: Path) -> Generator[str]:
 async def used(url: str, folder: Path, caplog: pytest.LogCaptureFixture) -> bool:
     """Whether that Redis spaces requests; otherwise something else does, and the log says so."""
     caplog.clear()
-    await shared_pacing(0.01, name="x", identity="y", folder=folder, redis_url=url).confirm()
+    await shared_pacing(Settings(cache_dir=folder, redis_url=url), 0.01, name="x", identity="y").confirm()
     return not [record for record in caplog.records if record.levelno == logging.WARNING]
 
 

@@ -15,8 +15,9 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
 )
 from deepcritical_mcp.models import Evidence, Publication
+from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.sources.base import Answer, Net
+from deepcritical_mcp.sources.base import Answer
 from deepcritical_mcp.sources.web.chain import ProviderChain
 from deepcritical_mcp.sources.web.earlier_results import WebCache
 from deepcritical_mcp.sources.web.request import WebRequest

@@ -5,13 +5,12 @@ from collections.abc import Mapping
 import httpx
 
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
-from deepcritical_mcp.sources.europepmc.client import explain_status
 from deepcritical_mcp.sources.europepmc.services import EuropePMCCitations
 from deepcritical_mcp.sources.icite import ICite
 from deepcritical_mcp.sources.json_api import JsonApi
 from tests.net.stand_in import Answer
 from tests.sources.contract import PATIENT
-from tests.sources.full_text_wire import as_json
+from tests.sources.full_text_wire import as_json, europe_pmc_client
 
 
 def icite_paper(pmid: int, count: int | None, **fields: object) -> dict[str, object]:
@@ -46,7 +45,4 @@ def make_icite(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) 
 
 
 def make_citations(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> EuropePMCCitations:
-    client = ApiClient(
-        http, provider="europepmc", title="Europe PMC", retry=retry, explain=explain_status, keyless=True
-    )
-    return EuropePMCCitations(JsonApi(client, url))
+    return EuropePMCCitations(europe_pmc_client(url, http, retry))

@@ -198,18 +198,18 @@ def make_pmc(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT, *,
 
 
 def make_europe_pmc(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> EuropePMC:
-    return EuropePMC(_europe_pmc_client(url, http, retry))
+    return EuropePMC(europe_pmc_client(url, http, retry))
 
 
 def make_preprints(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> Preprints:
-    return Preprints(_europe_pmc_client(url, http, retry))
+    return Preprints(europe_pmc_client(url, http, retry))
 
 
 def make_records(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> EuropePMCRecords:
-    return EuropePMCRecords(_europe_pmc_client(url, http, retry))
+    return EuropePMCRecords(europe_pmc_client(url, http, retry))
 
 
-def _europe_pmc_client(url: str, http: httpx.AsyncClient, retry: RetryPolicy) -> JsonApi:
+def europe_pmc_client(url: str, http: httpx.AsyncClient, retry: RetryPolicy) -> JsonApi:
     client = ApiClient(
         http, provider="europepmc", title="Europe PMC", retry=retry, explain=explain_status, keyless=True
     )

@@ -7,9 +7,9 @@ import pytest
 
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.net.client import RetryPolicy
+from deepcritical_mcp.net.client import Net, RetryPolicy
 from deepcritical_mcp.sources import FULL_TEXTS
-from deepcritical_mcp.sources.base import Net, created
+from deepcritical_mcp.sources.base import created
 from deepcritical_mcp.sources.lookup import FullTextSource, Wanted
 from deepcritical_mcp.sources.pubmed.pmc import IdConverter
 from tests.net.stand_in import Answer, Asked, stand_in

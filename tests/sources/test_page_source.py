@@ -10,9 +10,9 @@ import pytest
 from deepcritical_mcp.config import PROXY_VARIABLES, Settings
 from deepcritical_mcp.errors import ProviderTimeoutError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.net.guard import Guard
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS
-from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.lookup import Copy, Wanted
 from deepcritical_mcp.sources.page import PageSource
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in

@@ -7,9 +7,9 @@ import pytest
 
 from deepcritical_mcp.config import PROXY_VARIABLES, load_settings
 from deepcritical_mcp.errors import AllProvidersFailedError, ProviderError
-from deepcritical_mcp.net.client import RetryPolicy
+from deepcritical_mcp.net.client import Net, RetryPolicy
 from deepcritical_mcp.sources import SOURCES
-from deepcritical_mcp.sources.base import Net, Source, created
+from deepcritical_mcp.sources.base import Source, created
 from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
 from tests.sources.contestants import CONTESTANTS, Contestant

@@ -8,7 +8,8 @@ from pydantic import Field, SecretStr
 
 from deepcritical_mcp.config import Key, OwnSettings, Settings
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
-from deepcritical_mcp.sources.base import Answer, Fetched, Finding, Net, SearchRequest, Source, SourceCheck
+from deepcritical_mcp.net.client import Net
+from deepcritical_mcp.sources.base import Answer, Fetched, Finding, SearchRequest, Source, SourceCheck
 
 
 class ToySettings(OwnSettings):

@@ -51,10 +51,10 @@ from deepcritical_mcp.evidence.storage.backend import Backend, MemoryBackend
 from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
 from deepcritical_mcp.logs import hide
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.net.client import RetryPolicy
+from deepcritical_mcp.net.client import Net, RetryPolicy
 from deepcritical_mcp.net.pacing import RedisPlace
 from deepcritical_mcp.sources import SourceRow, why_off
-from deepcritical_mcp.sources.base import Finding, Net, Service, Source, SourceCheck, SourceKind, State, created
+from deepcritical_mcp.sources.base import Finding, Service, Source, SourceCheck, SourceKind, State, created
 from deepcritical_mcp.text import counted
 
 Area = Literal["", "model", "store"] | SourceKind

@@ -20,9 +20,10 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, CitationSource, Publication
+from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.reading.jats import read_jats
-from deepcritical_mcp.sources.base import Answer, Fetched, Net, SearchRequest, Source
+from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest, publication_type

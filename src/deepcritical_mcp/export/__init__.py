@@ -97,7 +97,6 @@ def read_jsonl(text: str) -> list[Publication]:
         except ValidationError as error:
             where = ".".join(map(str, error.errors(include_url=False, include_input=False)[0]["loc"]))
             reason = f"{where} is missing or invalid" if where else "it is not a JSON object"
-            raise InvalidInputError(
-                f"Line {number} is not a publication ({reason}). Export the session again as jsonl."
-            ) from None
+            told = f"Line {number} is not a publication ({reason}). Export the session again as jsonl."
+            raise InvalidInputError(told) from None
     return publications

@@ -86,9 +86,8 @@ def _value(key: Node, item: StyleItem, style: CitationStyle) -> str:
     name = key.get("variable")
     if name in item.dates:
         return sortable_date(item.dates[name])
-    names = (
-        one.literal or f"{with_particle(one.particle, one.family)}, {one.given}" for one in item.names.get(name, ())
-    )
+    people = item.names.get(name, ())
+    names = (one.literal or f"{with_particle(one.particle, one.family)}, {one.given}" for one in people)
     return _collated("; ".join(names) or plain(item.texts.get(name, ())))
 
 
@@ -106,10 +105,7 @@ _OTHER_NAMES = {other: name for name, _, others in _ROWS for other in (name, *ot
 _IDLE_WORDS = re.compile(
     r"(?<![0-9])[0-9]{1,2}(?:st|nd|rd|th)?\b|\b(?:ed|edition|style|format|the|and|author|date)\b|[^a-z0-9]+"
 )
-_MARKED: Mapping[str, tuple[NoticeKind, ...]] = {
-    "retracted": ("retraction", "partial_retraction"),
-    "concern": ("concern",),
-}
+_MARKED: dict[str, Sequence[NoticeKind]] = {"retracted": ("retraction", "partial_retraction"), "concern": ("concern",)}
 """The statuses that every style shows, and the notices that each is shown with."""
 _STYLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,100}")
 _LIST_NUMBER = re.compile(r"[0-9]+\.")
@@ -144,9 +140,8 @@ def bibliography(
     try:
         return _bibliography({one.key: one for one in references(publications)}, chosen, output)
     except RecursionError:
-        raise InvalidInputError(
-            "The style's macros call themselves or are nested too deeply. Choose another style."
-        ) from None
+        told = "The style's macros call themselves or are nested too deeply. Choose another style."
+        raise InvalidInputError(told) from None
 
 
 def _bibliography(cited: Mapping[str, Reference], style: CitationStyle, output: str) -> Bibliographies:
@@ -304,28 +299,18 @@ class EntryWriter:
         self._steps += 1
         if self._steps > _MAX_STEPS:
             raise InvalidInputError("The style is too complex to be used. Choose another one.")
-        match node.tag:
-            case "text":
-                return self._text(node)
-            case "number":
-                return self._number_element(node)
-            case "label":
-                return self._label(node)
-            case "date":
-                return self._date(node)
-            case "names":
-                return self._names(node)
-            case "group":
-                # Nothing if it asks for variables and gets none; a group in it that gives something counts as one.
-                inside = self._children(node.children, node.get("delimiter"))
-                if not inside.text or (inside.asked and not inside.got):
-                    return _Written((), inside.asked)
-                return _Written(finished(inside.text, node.options), True, True)
-            case "choose":
-                chosen = next((one for one in node.children if one.tag == "else" or self._holds(one)), None)
-                return self._children(chosen.children, delimiter) if chosen else _NOTHING
-            case _:
-                return _NOTHING
+        if node.tag == "group":
+            # Nothing if it asks for variables and gets none; a group in it that gives something counts as one.
+            inside = self._children(node.children, node.get("delimiter"))
+            if not inside.text or (inside.asked and not inside.got):
+                return _Written((), inside.asked)
+            return _Written(finished(inside.text, node.options), True, True)
+        if node.tag == "choose":
+            chosen = next((one for one in node.children if one.tag == "else" or self._holds(one)), None)
+            return self._children(chosen.children, delimiter) if chosen else _NOTHING
+        writers = {"text": self._text, "number": self._number, "label": self._label, "date": self._date}
+        write = self._names if node.tag == "names" else writers.get(node.tag)
+        return write(node) if write else _NOTHING
 
     def _children(self, nodes: Iterable[Node], delimiter: str) -> _Written:
         silent = () if self.item.has("accessed") else self.style.access_terms
@@ -397,7 +382,7 @@ class EntryWriter:
             options = {**options, "text-case": ""}
         return finished(text, options)
 
-    def _number_element(self, node: Node) -> _Written:
+    def _number(self, node: Node) -> _Written:
         value = self._variable(node.get("variable"))
         if _is_numeric(text := plain(value)):
             value = rich(_LEADING_ZEROS.sub("", text).replace("-", "–"))
@@ -432,14 +417,9 @@ class EntryWriter:
         variables = [name for name in node.get("variable").split() if name not in self._substituted]
         lists = [self._list(name, form, origin or node) for name in variables if self.item.names.get(name)]
         self._used.update(name for name in variables if self.item.names.get(name))
-        between = (
-            node.get("delimiter")
-            or name_options(self.style, self.style.layouts[self.scope], None, {})["names-delimiter"]
-        )
-        text = joined_text(lists, between)
-        if not text:
-            return self._substitute(node)
-        return _Written(finished(text, node.options), True, True)
+        general = name_options(self.style, self.style.layouts[self.scope], None, {})
+        text = joined_text(lists, node.get("delimiter") or general["names-delimiter"])
+        return _Written(finished(text, node.options), True, True) if text else self._substitute(node)
 
     def _list(self, variable: str, form: Node, origin: Node) -> Rich:
         node, label, names = form.first("name"), form.first("label"), self.item.names[variable]

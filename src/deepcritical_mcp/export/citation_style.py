@@ -89,10 +89,8 @@ class CitationStyle:
         self.dates = {node.get("form"): node for one in locales for node in one.children if node.tag == "date"}
         quotes = [one.get("punctuation-in-quote") for node in locales if (one := node.first("style-options"))]
         self.takes_stops_into_quotes = [*filter(None, quotes)][-1:] == ["true"]
-        foreign = (
-            f"The style is for {language[:20]}; the words and dates that it does not define itself are in English."
-        )
-        self.remark = "" if language.startswith("en") else foreign
+        told = f"The style is for {language[:20]}; the words and dates that it does not define itself are in English."
+        self.remark = "" if language.startswith("en") else told
 
     def term(self, name: str, form: str = "long", *, plural: bool = False) -> str:
         """A word in a form, or else in the next longer one; "" if there is none."""

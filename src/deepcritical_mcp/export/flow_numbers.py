@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import LoggedSearch, Publication, asked_on
@@ -117,6 +117,7 @@ def has_since(one: LoggedSearch) -> bool:
     return one.is_watch and any(limit.startswith(_SINCE) for limit in one.filters)
 
 
+_ORDER = get_args(SearchMethod)
 NO_REASON = "no reason given"
 
 
@@ -165,8 +166,14 @@ class FlowNumbers:
         asked = {now.get(id, id) for one in log if one.tool == "get_full_text" for id in one.ids}
         excluded = [one for one in records if one.screening == "excluded"]
         decisions = Counter(one.screening for one in records)
-        unlogged = len(known.keys() - found - looked_up)
-        self.identified = _identified(searches, len(looked_up), len(look_ups), unlogged)
+        counts, times = Counter[SearchedSource](), Counter(one.source for one in searches)
+        for one in searches:
+            counts[one.source] += len(one.ids) + one.duplicates + one.left_out
+        times[LOOK_UPS] = len(look_ups)
+        others = {LOOK_UPS: len(looked_up), UNLOGGED: len(known.keys() - found - looked_up)}
+        counts.update({source: count for source, count in others.items() if count})
+        sources = sorted(counts, key=lambda source: _ORDER.index(source.method))
+        self.identified = tuple(IdentifiedRecords(source, counts[source], times[source]) for source in sources)
         self.duplicates = sum(len(one.ids) + one.duplicates for one in searches) - len(found)
         self.left_out = sum(one.left_out for one in searches)
         self.removed = len((found | looked_up) - known.keys())
@@ -182,20 +189,6 @@ class FlowNumbers:
         self.total_identified = sum(one.records for one in self.identified)
         self.excluded_records = len(excluded)
         self.screened = self.records - self.undecided
-
-
-def _identified(
-    searches: Sequence[DistinctSearch], looked_up: int, look_ups: int, unlogged: int
-) -> tuple[IdentifiedRecords, ...]:
-    records, times = Counter[SearchedSource](), Counter(one.source for one in searches)
-    for one in searches:
-        records[one.source] += len(one.ids) + one.duplicates + one.left_out
-    times[LOOK_UPS] = look_ups
-    others = {LOOK_UPS: looked_up, UNLOGGED: unlogged}
-    records.update({source: count for source, count in others.items() if count})
-    order = ("database", "register", "website", "citation searching", "look-up", "other")
-    sources = sorted(records, key=lambda source: order.index(source.method))
-    return tuple(IdentifiedRecords(source, records[source], times[source]) for source in sources)
 
 
 def _reasons(excluded: Iterable[Publication]) -> Mapping[str, int]:

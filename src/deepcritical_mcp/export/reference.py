@@ -363,14 +363,10 @@ def with_fields(reference: Reference, fields: Collection[str]) -> Reference:
     kept = {*ALWAYS, *fields}
     kept |= {more for name in kept for more in _ALONGSIDE.get(name, ())}
     texts = tuple(text for text in one.texts if "notes" in kept or text.kind != "note" or text is one.text)
-    blank = {
-        name: field.get_default()
-        for name, field in Publication.model_fields.items()
-        if name not in kept and not field.is_required()
-    }
-    return replace(
-        reference, publication=one.model_copy(update={**blank, "texts": texts}), has_texts="abstract" in kept
-    )
+    all_fields = Publication.model_fields.items()
+    blank = {name: field.get_default() for name, field in all_fields if name not in kept and not field.is_required()}
+    chosen = one.model_copy(update={**blank, "texts": texts})
+    return replace(reference, publication=chosen, has_texts="abstract" in kept)
 
 
 def listed_value(reference: Reference, field: str) -> str:

@@ -189,9 +189,9 @@ def csl_item(reference: Reference) -> dict[str, object]:
 def _csl_title(title: str) -> str:
     """The title, with the words marked that pandoc's and Zotero's styles must leave as they are."""
     mark = f"{status_label('retracted')}: " if title.startswith(f"{status_label('retracted')}: ") else ""
+    words = words_with_case(title.removeprefix(mark))
     return mark + " ".join(
-        _CORE.sub(_protected, word) if keeps and not {"<", ">"} & set(word) else word
-        for word, keeps in words_with_case(title.removeprefix(mark))
+        _CORE.sub(_protected, one) if keeps and not {"<", ">"} & {*one} else one for one, keeps in words
     )
 
 

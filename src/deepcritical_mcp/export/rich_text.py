@@ -26,10 +26,8 @@ _STRAIGHT_OPENING = re.compile(r'(?<![^\s(\[/–—-])"')
 _STOP_WORDS = frozenset(data_table(__file__, "words.txt")["small in titles"].split())
 """English words that title case leaves small."""
 _TAGS = {"italic": "i", "bold": "b", "underline": "u", "small-caps": 'span style="font-variant: small-caps"'}
-_HTML_TAGS = {
-    mark: (f"<{tag}>", f"</{tag.split()[0]}>") for mark, tag in (_TAGS | {"sup": "sup", "sub": "sub"}).items()
-}
-_MARKDOWN_TAGS = {"italic": ("*", "*"), "bold": ("**", "**"), **{name: _HTML_TAGS[name] for name in ("sup", "sub")}}
+_IN_HTML = {mark: (f"<{tag}>", f"</{tag.split()[0]}>") for mark, tag in (_TAGS | {"sup": "sup", "sub": "sub"}).items()}
+_IN_MARKDOWN = {"italic": ("*", "*"), "bold": ("**", "**"), **{name: _IN_HTML[name] for name in ("sup", "sub")}}
 
 
 class Run(NamedTuple):
@@ -113,8 +111,7 @@ def _kept(last: str, first: str) -> str:
 
 def without_stops(text: Rich) -> Rich:
     """`text` without full stops."""
-    runs = (Run(run.text.replace(".", ""), run.marks) for run in text)
-    return tuple(run for run in runs if run.text)
+    return tuple(Run(bare, run.marks) for run in text if (bare := run.text.replace(".", "")))
 
 
 def in_quotes(text: Rich, outer: tuple[str, str], inner: tuple[str, str], *, takes_stops: bool) -> Rich:
@@ -194,12 +191,12 @@ _CASES: Mapping[str, Callable[[str], str]] = {
 
 def as_html(text: Rich) -> str:
     """`text` as HTML."""
-    return "".join(_tagged(run, escape(run.text), _HTML_TAGS) for run in _merged(text))
+    return "".join(_tagged(run, escape(run.text), _IN_HTML) for run in _merged(text))
 
 
 def as_markdown(text: Rich) -> str:
     """`text` as Markdown that begins no list, heading or rule."""
-    return escaped_start("".join(_tagged(run, escaped(run.text), _MARKDOWN_TAGS) for run in _merged(text)))
+    return escaped_start("".join(_tagged(run, escaped(run.text), _IN_MARKDOWN) for run in _merged(text)))
 
 
 def _tagged(run: Run, body: str, tags: Mapping[str, tuple[str, str]]) -> str:

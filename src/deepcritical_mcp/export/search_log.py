@@ -5,8 +5,7 @@ from __future__ import annotations
 import calendar
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from deepcritical_mcp.export.flow_numbers import (
     PAGING_LIMITS,
@@ -58,11 +57,8 @@ def _searched(answered: Sequence[LoggedSearch], distinct: Sequence[DistinctSearc
     queries = len({(source, query.sent or query.query) for source, query in asked})
     each = [f"{plain_line(source.name)}: {count}" for source, count in sources.items()]
     split = f" ({'; '.join(each)})" if len(each) > 1 else ""
-    count = len(distinct)
-    yield (
-        f"{'There was' if count == 1 else 'There were'} {counted(count, 'search', 'searches')}{split} with "
-        f"{counted(queries, 'query', 'queries')}; the table lists each as it was sent."
-    )
+    searches, sent = counted(len(distinct), "search", "searches"), counted(queries, "query", "queries")
+    yield f"There {_was(len(distinct))} {searches}{split} with {sent}; the table lists each as it was sent."
     if any(len(one.queries) > 1 for one in distinct):
         yield "Where a search had several queries, their results were ranked together."
     if any(query.translation for one in answered for query in one.queries):
@@ -104,12 +100,9 @@ def _reach(distinct: Sequence[DistinctSearch]) -> Iterator[str]:
         yield "None of the searches had any results." if len(distinct) > 1 else "The search had no results."
         return
     depth = f"{depths[0]:,}" if len(depths) == 1 else f"{depths[0]:,} to {depths[-1]:,}"
-    yield (
-        f"Results were collected in the order in which the source gave them, {depth} of each search; {beyond} of "
-        f"{counted(len(distinct), 'search', 'searches')} had more results than were collected (see the table)."
-        if beyond
-        else "All results were collected."
-    )
+    order, more = "in the order in which the source gave them", "had more results than were collected (see the table)"
+    part = f"{depth} of each search; {beyond} of {counted(len(distinct), 'search', 'searches')} {more}"
+    yield f"Results were collected {order}, {part}." if beyond else "All results were collected."
 
 
 def _other_methods(log: Sequence[LoggedSearch]) -> Iterator[str]:
@@ -126,12 +119,9 @@ def _updates(repeated: Sequence[LoggedSearch]) -> Iterator[str]:
     """When a watch repeated searches, and what that gave."""
     answered = [one for one in repeated if not one.failed]
     if answered:
-        last, new = max(one.at for one in answered), sum(one.new for one in repeated)
+        last, gave = max(one.at for one in answered), counted(sum(one.new for one in repeated), "new record")
         what = ", for what had been added since" if all(map(has_since, answered)) else ""
-        yield (
-            f"Searches were last repeated on {_day(last)}{what}; all repetitions together gave "
-            f"{counted(new, 'new record')}."
-        )
+        yield f"Searches were last repeated on {_day(last)}{what}; all repetitions together gave {gave}."
     if failed := sum(one.failed or bool(one.errors) for one in repeated):
         yield f"{counted(failed, 'repetition')} failed or {_was(failed)} incomplete; the table says why."
 
@@ -210,49 +200,7 @@ def left_to_the_author(log: Sequence[LoggedSearch]) -> Iterator[str]:
     yield from (f"{item} ({what}): {BLANK}" for item, what in (*left.items(), *_ALWAYS_LEFT))
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A query of a logged search: the first one's row has the counts of the whole search; a watch may have repeated
-    it."""
-
-    number: str
-    search: LoggedSearch
-    query: LoggedQuery
-    is_first: bool
-    is_repeated: bool
-
-    def count(self, number: int) -> str:
-        return str(number) if self.is_first and not self.search.failed else ""
-
-    @property
-    def remarks(self) -> str:
-        told = (self.query.detail, *(self.search.errors if self.is_first else ()))
-        return "; ".join(dict.fromkeys(filter(None, (one.strip().rstrip(".") for one in told))))
-
-
-_CELLS: Mapping[str, Callable[[_Row], str]] = {
-    "No.": lambda row: row.number,
-    "Date and time (UTC)": lambda row: row.search.at.replace("T", " ").removesuffix("Z"),
-    "Source": lambda row: row.search.title,
-    "Query": lambda row: row.query.query,
-    "Query as sent": lambda row: (row.query.sent or row.query.query) if row.search.kind == "search" else "",
-    "Query as the source read it": lambda row: row.query.translation,
-    "Filters and limits": lambda row: "; ".join(row.search.filters),
-    "Results of the query": lambda row: str(row.query.results) if row.query.status == "ok" else "",
-    "Results of the search": lambda row: row.count(row.search.total),
-    "First result examined": lambda row: row.count(row.search.first),
-    "Examined": lambda row: row.count(row.search.examined),
-    "New": lambda row: row.count(row.search.new),
-    "Already known": lambda row: row.count(max(0, len(row.search.ids) - row.search.new)),
-    "Duplicates": lambda row: row.count(row.search.duplicates),
-    "Left out": lambda row: row.count(row.search.left_out),
-    "State": lambda row: (
-        f"{'answered' if row.query.status == 'ok' else 'FAILED'}{' when repeated' if row.is_repeated else ''}"
-    ),
-    "Remarks": lambda row: row.remarks,
-    "Tool": lambda row: row.search.tool,
-}
-COLUMNS = tuple(_CELLS)
+COLUMNS = tuple(data_lines(__file__, "search_log_columns.txt"))
 """The columns of the CSV; a row is a query, and the counts of the whole search stand in the row of its first query.
 
 "Query as sent" is empty for look-ups and linked papers: what was asked for is no query of a database."""
@@ -275,14 +223,13 @@ def search_log_export(
     if output == "json":
         return json.dumps([one.model_dump(mode="json") for one in log], ensure_ascii=False, indent=1) + "\n"
     if output == "csv":
-        return csv_table(COLUMNS, ([read(row) for read in _CELLS.values()] for row in _rows(log)))
+        return csv_table(COLUMNS, ([*row.values()] for row in _rows(log)))
     numbers = FlowNumbers(log, publications)
     heading = f"# Search log: {plain_line(title)}" if title else "# Search log"
+    translated = [row for row in _rows(log) if row[_CODE[2]]]
     sections = {
-        heading: markdown_table(_SHOWN, ([_shown(name, row) for name in _SHOWN] for row in _rows(log)))
-        if log
-        else _NO_LOG,
-        "## Queries as the sources read them": _translations(log),
+        heading: _table(_SHOWN, _rows(log)) if log else _NO_LOG,
+        "## Queries as the sources read them": _table(("No.", *_CODE[::2]), translated) if translated else "",
         "## For the methods section": methods_paragraph(log, numbers),
         "## Numbers for a PRISMA 2020 flow diagram": markdown_table(_STEP_COLUMNS, map(list, _steps(numbers))),
         "## Left for the author (PRISMA-S)": "".join(f"- {one}\n" for one in left_to_the_author(log)),
@@ -290,27 +237,39 @@ def search_log_export(
     return "\n".join(f"{name}\n\n{text.rstrip()}\n" for name, text in sections.items() if text)
 
 
-def _translations(log: Sequence[LoggedSearch]) -> str:
-    rows = [row for row in _rows(log) if row.query.translation]
-    shown = ("No.", "Query", "Query as the source read it")
-    return markdown_table(shown, ([_shown(name, row) for name in shown] for row in rows)) if rows else ""
+def _table(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str:
+    return markdown_table(columns, ([_shown(name, row) for name in columns] for row in rows))
 
 
-def _shown(column: str, row: _Row) -> str:
-    value = _CELLS[column](row)
-    if column == "Query as sent" and not value:
-        return cell(row.query.query)
-    return code_cell(value) if column in _CODE else cell(value)
+def _shown(column: str, row: Mapping[str, str]) -> str:
+    if column == "Query as sent" and not row[column]:
+        return cell(row["Query"])
+    return code_cell(row[column]) if column in _CODE else cell(row[column])
 
 
-def _rows(log: Sequence[LoggedSearch]) -> Iterator[_Row]:
+def _rows(log: Sequence[LoggedSearch]) -> Iterator[Mapping[str, str]]:
     """A row for each query; its number is that of the search, and a letter if there are several."""
     again = repetitions(log)
     for number, search in enumerate(log, start=1):
-        queries = search.queries or (LoggedQuery(query=""),)
+        queries, known = search.queries or (LoggedQuery(query=""),), max(0, len(search.ids) - search.new)
+        counts = (search.total, search.first, search.examined, search.new, known, search.duplicates, search.left_out)
         for place, query in enumerate(queries):
-            letter = f".{place + 1}" if len(queries) > 1 else ""
-            yield _Row(f"{number}{letter}", search, query, not place, number - 1 in again)
+            is_answered, told = query.status == "ok", (query.detail, *(() if place else search.errors))
+            cells = (
+                f"{number}.{place + 1}" if len(queries) > 1 else f"{number}",
+                search.at.replace("T", " ").removesuffix("Z"),
+                search.title,
+                query.query,
+                (query.sent or query.query) if search.kind == "search" else "",
+                query.translation,
+                "; ".join(search.filters),
+                str(query.results) if is_answered else "",
+                *("" if place or search.failed else str(count) for count in counts),
+                f"{'answered' if is_answered else 'FAILED'}{' when repeated' if number - 1 in again else ''}",
+                "; ".join(dict.fromkeys(filter(None, (one.strip().rstrip(".") for one in told)))),
+                search.tool,
+            )
+            yield dict(zip(COLUMNS, cells, strict=True))
 
 
 _STEP_COLUMNS = ("Step", "Records", "How it is counted")
@@ -362,10 +321,8 @@ def _decided(numbers: FlowNumbers) -> Iterator[tuple[str, str, str]]:
     yield "Undecided", str(numbers.undecided), "records without one; whether they were read is not known"
     yield "Excluded", str(numbers.excluded_records), "for the reasons below"
     for reasons, where in ((numbers.excluded, "not in"), (numbers.excluded_with_text, "in")):
-        yield from (
-            (f"Excluded: {cell(reason)}", str(count), f"the full text is {where} the session")
-            for reason, count in reasons.items()
-        )
+        told = f"the full text is {where} the session"
+        yield from ((f"Excluded: {cell(reason)}", str(count), told) for reason, count in reasons.items())
     yield "Included", str(numbers.included), "records marked as included"
     if numbers.cited:
         yield "Cited", str(numbers.cited), "records marked as cited, which are not among the included"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cached_property
 
-from deepcritical_mcp.data_files import data_lines, data_table
+from deepcritical_mcp.data_files import data_lines, data_patterns
 from deepcritical_mcp.export.flow_numbers import has_whole_text
 from deepcritical_mcp.export.reference import LISTED_FIELDS, Reference, listed_value, references
 from deepcritical_mcp.export.tables import cell, csv_table, markdown_table
@@ -24,23 +24,14 @@ _BY_TYPE, _BY_HEADING, _SAID, _ADJECTIVES = (_DESIGNS[kind] for kind in ("type",
 _PEOPLE_HEADINGS, _ANIMALS, _WIDER = (_DESIGNS[kind] for kind in ("people", "animal", "wider"))
 _EXCLUSIVE = (frozenset({"prospective", "retrospective"}), frozenset({"double-blind", "single-blind", "open-label"}))
 """Of each of these a study has one; a record that says several leaves it open which."""
-_DESIGN = "|".join(_SAID.values())
-# Words between an article and the design that can only be adjectives.
-_BETWEEN = r"(?:(?!(?:for|of|on|from|in|with|to|by|and|how|after|about|versus|vs|guide)\b)[\w/'’-]{1,25},? ){0,6}?"
-_AND_MORE = r"(?:,? (?:and|with) (?:an? )?(?:\w{1,20} )?meta-?analysis)?"
-_DESIGN_IN_TITLE = re.compile(
-    rf"(?:^|(?:[:.?!]|[-–—]) |\b(?:from|in) an? )(?:(?:an?|the|results of an?|protocol for an?) )?{_BETWEEN}"
-    rf"(?:{_DESIGN}|phase (?:i{{1,3}}|iv|[1-4]) (?:clinical )?trial){_AND_MORE}"
-)
-_IN_TEXT = re.compile(
-    r"(?:\bwe (?:have )?(?:conducted|performed|did|undertook|carried out|designed|present|report) (?:an?|this|the)"
-    r"|\b(?:this|the present|the current|our) (?:study |work |trial |research )?(?:is|was) an?"
-    rf"|\bin this|^this) {_BETWEEN}(?:{_DESIGN}){_AND_MORE}",
-    re.MULTILINE,
-)
-_ON_ANOTHER = re.compile(
-    r"\W{0,3}(?:comment|re\b|reply|response|letter|correction|corrigendum|erratum|retract|editorial|author)"
-)
+_COUNTRIES = frozenset(data_lines(__file__, "countries.txt"))
+_SHORT_FORMS = dict.fromkeys(("USA", "US", "U.S."), "United States") | {"UK": "United Kingdom"}
+_PLACES = "|".join(map(re.escape, sorted((*_COUNTRIES, *_SHORT_FORMS), key=len, reverse=True)))
+_PATTERNS = data_patterns(__file__, "study_patterns.txt", DESIGN="|".join(_SAID.values()), COUNTRY=_PLACES)
+_SAYS = {name: re.compile(pattern) for name, pattern in _PATTERNS.items()}
+"""How titles and abstracts say it."""
+_WORDS = {word: value for value, word in enumerate(_SAYS["SMALL"].pattern.split("|"))}
+_TENS = {word: 10 * value for value, word in enumerate(_SAYS["TENS"].pattern.split("|"), 2)}
 
 
 def study_designs(record: Publication) -> tuple[str, ...]:
@@ -50,11 +41,11 @@ def study_designs(record: Publication) -> tuple[str, ...]:
     """
     by_type = [_BY_TYPE[one] for one in record.publication_types if one in _BY_TYPE]
     title = record.title.casefold()
-    if NOT_STUDIES & {*by_type} or _ON_ANOTHER.match(title):
+    if NOT_STUDIES & {*by_type} or _SAYS["ON_ANOTHER"].match(title):
         return tuple(dict.fromkeys(one for one in by_type if one in NOT_STUDIES or one == "case report"))
-    said = [*by_type, *_named(_DESIGN_IN_TITLE.finditer(title.removesuffix(".")))]
+    said = [*by_type, *_named(_SAYS["IN_TITLE"].finditer(title.removesuffix(".")))]
     abstract = record.text.content if record.text.kind == "abstract" else ""
-    said += _named(_IN_TEXT.finditer(abstract.casefold()))
+    said += _named(_SAYS["IN_TEXT"].finditer(abstract.casefold()))
     if not SECONDARY & {*said}:
         headings = (_BY_HEADING[one] for one in record.mesh_terms if one in _BY_HEADING)
         said += [one for one in headings if not _is_denied(one, said)]
@@ -73,15 +64,7 @@ def _named(phrases: Iterable[re.Match[str]]) -> Iterator[str]:
         yield from (name for name, pattern in {**_SAID, **_ADJECTIVES}.items() if re.search(pattern, phrase[0]))
 
 
-_COUNTRIES = frozenset(data_lines(__file__, "countries.txt"))
-_SHORT_FORMS = dict.fromkeys(("USA", "US", "U.S."), "United States") | {"UK": "United Kingdom"}
-_NAMES = "|".join(map(re.escape, sorted((*_COUNTRIES, *_SHORT_FORMS), key=len, reverse=True)))
-_AREA = r"(?:[Rr]ural|[Uu]rban|[Cc]entral|(?:[Nn]orth|[Ss]outh)(?:east|west|eastern|western|ern)?|[EeWw][ae]st(?:ern)?)"
-_COUNTRY_IN_TITLE = re.compile(rf"\b[Ii]n (?:{_AREA} )?(?:the )?(?P<country>{_NAMES})(?![\w-]|\.\w| (?:and|Sea|pig)\b)")
-_COUNTRY_NAMED = re.compile(rf"(?<![\w-])(?:{_NAMES})(?!\w)")
 _REGISTRIES = tuple(_DESIGNS["registry"])
-_SAYS = data_table(__file__, "study_words.txt")
-_TRIAL_NUMBER = re.compile(rf"\b(?:{_SAYS['registration numbers']})\b")
 _REGISTERED = re.compile(r"regist|clinicaltrials\.gov|clinical trials?\.gov|prospero|eudract", re.IGNORECASE)
 _NEAR = 120
 """Characters before a number within which a text says that it is a registration."""
@@ -98,67 +81,32 @@ def study_countries(record: Publication) -> tuple[str, ...]:
     """Countries among the MeSH headings that title or abstract name too, and those that the title names as the place
     ("in Ethiopia")."""
     text = f"{record.title}\n{record.text.content if record.text.kind == 'abstract' else ''}"
-    named = {_SHORT_FORMS.get(one, one) for one in _COUNTRY_NAMED.findall(text)}
+    named = {_SHORT_FORMS.get(one, one) for one in _SAYS["COUNTRY_NAMED"].findall(text)}
     headings = (one for one in record.mesh_terms if one in _COUNTRIES & named)
-    in_title = (one["country"] for one in _COUNTRY_IN_TITLE.finditer(record.title))
+    in_title = (one["country"] for one in _SAYS["COUNTRY_IN_TITLE"].finditer(record.title))
     return tuple(dict.fromkeys((*headings, *(_SHORT_FORMS.get(one, one) for one in in_title))))
 
 
 def trial_numbers(record: Publication) -> tuple[str, ...]:
     """Registration numbers of trials and reviews, without the registry's name where they tell it themselves: the
     record's own, and those that its abstract gives as such."""
-    listed = (
-        one for one in record.registrations if one.casefold().startswith(_REGISTRIES) or _TRIAL_NUMBER.search(one)
-    )
+    search = _SAYS["REGISTRATION"].search
+    listed = (one for one in record.registrations if one.casefold().startswith(_REGISTRIES) or search(one))
     text = record.text.content if record.text.kind == "abstract" else ""
     near = (
         found[0]
-        for found in _TRIAL_NUMBER.finditer(text)
+        for found in _SAYS["REGISTRATION"].finditer(text)
         if _REGISTERED.search(text, max(0, found.start() - _NEAR), found.start())
         or _REGISTERED.search(text, found.end(), found.end() + 30)
     )
-    numbers = ((_TRIAL_NUMBER.search(one), one) for one in (record.nct, *listed, *near) if one)
+    numbers = ((search(one), one) for one in (record.nct, *listed, *near) if one)
     return tuple(dict.fromkeys(found[0].replace(" ", "") if found else one for found, one in numbers))
 
 
-_WORDS = {word: value for value, word in enumerate(_SAYS["small numbers"].split())}
-_TENS = {word: 10 * value for value, word in enumerate(_SAYS["tens"].split(), 2)}
-_NUMBER = (
-    rf"(?<![\w.,/±<>=≤≥-])(?P<number>[0-9]{{1,3}}(?:[,  ][0-9]{{3}}){{1,3}}|[0-9]{{1,8}}"
-    rf"|(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_WORDS)}))?|{'|'.join(_WORDS)})(?![\w%]|[.,/:][0-9])"
-)
-_WORD = r"(?:(?!(?:of|in|to|and|or|with|from|were|was|per|for|than|by|studies|trials)\b)[^\W\d][\w'’-]{0,24},? )"
-_PEOPLE, _STUDIES = rf"(?:{_SAYS['people']})\b", rf"(?:{_SAYS['studies']})\b"
-
-
-def _some(what: str, *, adjectives: int = 5, name: str = "number") -> str:
-    """A pattern of a number, adjectives, and the noun that is counted."""
-    return rf"{_NUMBER.replace('number', name)} {_WORD}{{0,{adjectives}}}?{what}"
-
-
-_MORE = r"(?:,? [^\s;:]{1,25})"
-_WERE = r"(?:were|was) (?:\w{1,20}ly )?"
-_ENROLLED = f"(?:{_SAYS['enrolled']})"
-_INCLUDED = re.compile(
-    rf"\b{_ENROLLED} (?:data (?:from|on|of) )?(?:a total of )?{_some(_PEOPLE)}"
-    rf"|{_some(_PEOPLE, name='second')}{_MORE}{{0,12}}? {_WERE}{_ENROLLED}\b"
-    rf"|{_some(_PEOPLE, name='third')}{_MORE}{{0,8}}? (?:participated|took part|enrolled) in (?:the|this|our)\b"
-)
-"""How a sentence says whom a study included."""
-_MENTIONED = re.compile(_some(_PEOPLE))
-_STUDIES_INCLUDED = re.compile(
-    rf"{_some(_STUDIES, adjectives=4)}{_MORE}{{0,8}}? {_WERE}included\b"
-    rf"|{_some(_STUDIES, adjectives=4, name='second')} met (?:the |our )?(?:inclusion|eligibility)"
-)
 _LONGEST = 2_000
 """Characters of a sentence that is read."""
-_ANY_NUMBER = re.compile(rf"[0-9]|\b(?:{'|'.join((*_TENS, *list(_WORDS)[2:]))}|hundred|thousand|million|dozen)\b")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z0-9])|\n")
 _IN_BRACKETS = re.compile(r" ?\([^()]{0,300}\)| ?\[[^\[\]]{0,300}\]")
-_HARMLESS = re.compile(
-    rf"\b(?:19|20)[0-9]{{2}}\b|\b(?:[0-9.,]{{1,12}}|{'|'.join(_WORDS)}) ?(?:{_SAYS['units']})",
-)
-"""Numbers near that of the people that cannot be meant."""
 
 
 def people_included(abstract: str, designs: Collection[str]) -> str:
@@ -169,7 +117,7 @@ def people_included(abstract: str, designs: Collection[str]) -> str:
     if NOT_STUDIES & {*designs} or ("review" in designs and len(designs) == 1):
         return ""
     sentences = [_IN_BRACKETS.sub("", one.casefold()) for one in _SENTENCE.split(abstract)]
-    mentioned = {_value(found) for one in sentences for found in _MENTIONED.finditer(one)}
+    mentioned = {_value(found) for one in sentences for found in _SAYS["MENTIONED"].finditer(one)}
     is_review = bool(SECONDARY & {*designs})
     if len(mentioned) != 1 or not any(_says_included(one, is_review=is_review) for one in sentences):
         return ""
@@ -180,25 +128,25 @@ def studies_included(abstract: str, designs: Collection[str]) -> str:
     """The number of studies that a systematic review included; "" as for `people_included`."""
     if not (SECONDARY - {"review"}) & {*designs}:
         return ""
-    found = {_value(hit) for hit in _STUDIES_INCLUDED.finditer(_IN_BRACKETS.sub("", abstract.casefold()))}
+    found = {_value(hit) for hit in _SAYS["STUDIES_INCLUDED"].finditer(_IN_BRACKETS.sub("", abstract.casefold()))}
     return str(found.pop()) if len(found) == 1 else ""
 
 
 def _says_included(sentence: str, *, is_review: bool) -> bool:
     """Whether a sentence says whom a study included, and has no other number that could be meant."""
-    if len(sentence) > _LONGEST or (is_review and not re.search(_STUDIES, sentence)):
+    if len(sentence) > _LONGEST or (is_review and not _SAYS["STUDIES"].search(sentence)):
         return False
-    for found in _INCLUDED.finditer(sentence):
+    for found in _SAYS["INCLUDED"].finditer(sentence):
         start, end = found.span(str(found.lastgroup))
-        rest = _HARMLESS.sub("", f"{sentence[:start]} {sentence[end:]}")
-        rest = re.sub(rf"{_NUMBER} {_WORD}{{0,4}}?{_STUDIES}", "", rest) if is_review else rest
-        if not re.fullmatch("(?:19|20)[0-9]{2}", sentence[start:end]) and not _ANY_NUMBER.search(rest):
+        rest = _SAYS["HARMLESS"].sub("", f"{sentence[:start]} {sentence[end:]}")
+        rest = _SAYS["STUDIES_COUNTED"].sub("", rest) if is_review else rest
+        if not re.fullmatch("(?:19|20)[0-9]{2}", sentence[start:end]) and not _SAYS["ANY_NUMBER"].search(rest):
             return True
     return False
 
 
 def _value(found: re.Match[str]) -> int:
-    """The number that a pattern of `_some` found."""
+    """The number that a pattern found, its last group."""
     number = found[found.lastgroup or 0]
     if number[0].isdigit():
         return int(re.sub(r"[^0-9]", "", number))

@@ -131,9 +131,8 @@ def written_names(names: Sequence[StyleName], options: NameOptions, et_al: Rich,
     """The names with delimiters. `cut`: more names than these are not known, so that "et al." follows in any case."""
     least, first = _number(options, "et-al-min"), max(1, _number(options, "et-al-use-first"))
     is_shortened = bool(least) and len(names) >= least and len(names) > first
-    pieces = [
-        _written_name(name, place, options) for place, name in enumerate(names[:first] if is_shortened else names)
-    ]
+    shown = names[:first] if is_shortened else names
+    pieces = [_written_name(name, place, options) for place, name in enumerate(shown)]
     delimiter, last = options["delimiter"], pieces[-1]
     before, option = pieces[:-1], "delimiter-precedes-last"
     if is_shortened and options["et-al-use-last"] == "true" and len(names) > first + 1 and not cut:
@@ -364,8 +363,7 @@ def _name(value: Mapping[str, str]) -> StyleName:
     particle = before[0].strip() if before else ""
     dropping = [*takewhile(lambda word: word.islower() and word.isalpha(), reversed(words[1:]))][::-1]
     given = " ".join(words[: len(words) - len(dropping)])
-    suffix = value.get("suffix", "")
-    return StyleName(family[len(particle) :].strip(), given, " ".join(dropping), particle, suffix)
+    return StyleName(family[len(particle) :].strip(), given, " ".join(dropping), particle, value.get("suffix", ""))
 
 
 def with_particle(particle: str, family: str) -> str:

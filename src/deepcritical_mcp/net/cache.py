@@ -13,6 +13,7 @@ import weakref
 import zlib
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,9 +32,8 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entries (number INTEGER PRIMARY KEY AUTOINCREMENT,
   key BLOB NOT NULL UNIQUE, stored REAL NOT NULL, label BLOB NOT NULL, value BLOB NOT NULL)
 """
-_INSERT = (
-    "INSERT OR REPLACE INTO entries (key, stored, label, value) VALUES (?, ?, x'', ?)"  # labels are no longer used
-)
+# Labels are no longer used.
+_INSERT = "INSERT OR REPLACE INTO entries (key, stored, label, value) VALUES (?, ?, x'', ?)"
 # Rows are in the order of their time, so that only the expired ones have to be read.
 _DROP_EXPIRED = """
 DELETE FROM entries WHERE number < (SELECT number FROM entries WHERE stored > ? ORDER BY number LIMIT 1)
@@ -55,6 +55,7 @@ def _sealed(key: bytes, value: bytes) -> bytes:
     return zlib.crc32(value, zlib.crc32(key)).to_bytes(SEAL) + value
 
 
+@dataclass(eq=False)
 class Cache:
     """Values by key.
 
@@ -62,7 +63,7 @@ class Cache:
     A file that cannot be read or written, or is locked for too long, counts as "not cached"; the first such failure is
     logged as a warning. Files are readable by their owner only, as are the folders created for them.
 
-    Args:
+    Attributes:
         path: the file; created by the first `put`.
         ttl: seconds that a value is kept; one from before the clock was set back is not used.
         max_bytes: size of the file's used pages; the oldest values are dropped beyond it.
@@ -70,21 +71,17 @@ class Cache:
         now: seconds since the epoch.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        max_bytes: int,
-        ttl: float = math.inf,
-        timeout: float = BUSY_TIMEOUT,
-        now: Callable[[], float] = time.time,
-    ) -> None:
-        self._path, self._max_bytes, self._ttl, self._timeout, self._now = path, max_bytes, ttl, timeout, now
-        self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._closing: weakref.finalize[..., Cache] | None = None
-        self._reported = False
-        self._is_locked = False
+    path: Path
+    _: KW_ONLY
+    max_bytes: int
+    ttl: float = math.inf
+    timeout: float = BUSY_TIMEOUT
+    now: Callable[[], float] = time.time
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _connection: sqlite3.Connection | None = field(default=None, init=False)
+    _closing: weakref.finalize[..., Cache] | None = field(default=None, init=False)
+    _reported: bool = field(default=False, init=False)
+    _is_locked: bool = field(default=False, init=False)
 
     def get(self, keys: Collection[bytes]) -> dict[bytes, bytes]:
         """The values of those `keys` that are cached."""
@@ -95,9 +92,8 @@ class Cache:
             found: dict[bytes, bytes | None] = {}
             for start in range(0, len(wanted), _KEYS_PER_STATEMENT):
                 part = wanted[start : start + _KEYS_PER_STATEMENT]
-                found.update(
-                    connection.execute(query % ",".join("?" * len(part)), (self._oldest(), self._now(), *part))
-                )
+                marks = ",".join("?" * len(part))
+                found.update(connection.execute(query % marks, (self._oldest(), self.now(), *part)))
             sealed = {key: value for key in wanted if (value := found.get(key))}
             return {key: value[SEAL:] for key, value in sealed.items() if value == _sealed(key, value[SEAL:])}
 
@@ -107,11 +103,11 @@ class Cache:
         """Cache `values` in place of earlier ones under the same keys."""
 
         def insert(connection: sqlite3.Connection) -> None:
-            rows = [(key, self._now(), _sealed(key, value)) for key, value in values.items()]
+            rows = [(key, self.now(), _sealed(key, value)) for key, value in values.items()]
             with connection:
                 connection.executemany(_INSERT, rows)
                 connection.execute(_DROP_EXPIRED, (self._oldest(),))
-                while _used_bytes(connection) > self._max_bytes and connection.execute(_ANY).fetchone():
+                while _used_bytes(connection) > self.max_bytes and connection.execute(_ANY).fetchone():
                     connection.execute(_DROP_OLDEST)
 
         if values:
@@ -128,7 +124,7 @@ class Cache:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             return count
 
-        return self._attempt(delete, otherwise=None) if self._path.is_file() else 0
+        return self._attempt(delete, otherwise=None) if self.path.is_file() else 0
 
     def close(self) -> None:
         """Close the file. A later use opens it again."""
@@ -136,13 +132,13 @@ class Cache:
             self._disconnect()
 
     def _oldest(self) -> float:
-        return self._now() - self._ttl
+        return self.now() - self.ttl
 
     def _attempt(self, work: Callable[[sqlite3.Connection], T], *, otherwise: T, create: bool = False) -> T:
         """What `work` returns, given the open connection; `otherwise` if there is no file or it cannot be used."""
         with self._lock:
             try:
-                if not self._path.exists():
+                if not self.path.exists():
                     self._disconnect()  # the file may have been deleted while it was open
                     if not create:
                         return otherwise
@@ -158,21 +154,20 @@ class Cache:
                 if code in _DAMAGED or isinstance(error, UnicodeDecodeError):  # of a message about a damaged file
                     with suppress(OSError):
                         for suffix in ("-wal", "-shm", ""):
-                            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+                            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
                 reason = error.strerror if isinstance(error, OSError) else error
                 level = logging.DEBUG if self._reported else logging.WARNING
-                logger.log(level, "cache %s cannot be used now: %s", self._path.name, reason)
+                logger.log(level, "cache %s cannot be used now: %s", self.path.name, reason)
                 self._reported = True
                 return otherwise
 
     def _connect(self) -> sqlite3.Connection:
         if self._connection is None:
-            make_private_folder(self._path.parent)
-            self._path.touch(mode=0o600)
-            self._path.chmod(0o600)  # version 0.1 left that to the umask
-            connection = sqlite3.connect(
-                self._path, timeout=0 if self._is_locked else self._timeout, check_same_thread=False
-            )
+            make_private_folder(self.path.parent)
+            self.path.touch(mode=0o600)
+            self.path.chmod(0o600)  # version 0.1 left that to the umask
+            timeout = 0 if self._is_locked else self.timeout
+            connection = sqlite3.connect(self.path, timeout=timeout, check_same_thread=False)
             self._connection = connection
             self._closing = weakref.finalize(self, connection.close)
             with suppress(sqlite3.OperationalError):  # no WAL here, or another process is switching to it right now

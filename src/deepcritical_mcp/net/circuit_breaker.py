@@ -6,36 +6,33 @@ import math
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field
 
 from deepcritical_mcp.errors import CircuitOpenError, ProviderError, ProviderRequestError, is_temporary
 
 
+@dataclass
 class CircuitBreaker:
     """Closed, open after `threshold` failures in a row, and half open `cooldown` seconds after the last one.
 
     Half open, one call passes as a probe; the others are refused until the probe has ended.
 
-    Args:
+    Attributes:
         provider: wire name, e.g. "brave".
         title: name for people, used in messages.
         clock: monotonic seconds.
     """
 
-    def __init__(
-        self,
-        provider: str,
-        title: str,
-        *,
-        threshold: int = 3,
-        cooldown: float = 15.0,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._provider, self._title, self._clock = provider, title, clock
-        self._threshold, self._cooldown = threshold, cooldown
-        self._failures = 0
-        self._last_failure = 0.0
-        self._last_error: ProviderError | None = None
-        self._probing = False
+    provider: str
+    title: str
+    _: KW_ONLY
+    threshold: int = 3
+    cooldown: float = 15.0
+    clock: Callable[[], float] = time.monotonic
+    _failures: int = field(default=0, init=False)
+    _last_failure: float = field(default=0.0, init=False)
+    _last_error: ProviderError | None = field(default=None, init=False)
+    _probing: bool = field(default=False, init=False)
 
     @contextmanager
     def guard(self) -> Generator[None]:
@@ -47,7 +44,7 @@ class CircuitBreaker:
             CircuitOpenError: the provider is skipped for now.
         """
         self.check()
-        probe = self._probing = self._failures >= self._threshold
+        probe = self._probing = self._failures >= self.threshold
         try:
             yield
         except ProviderRequestError:
@@ -55,7 +52,7 @@ class CircuitBreaker:
         except ProviderError as error:
             self._last_error = error
             self._failures += 1
-            self._last_failure = self._clock()
+            self._last_failure = self.clock()
             raise
         else:
             self._failures = 0
@@ -69,15 +66,12 @@ class CircuitBreaker:
             CircuitOpenError: the provider is skipped for now; the message includes the last failure, which also decides
                 whether waiting can help.
         """
-        wait = self._last_failure + self._cooldown - self._clock()
-        if self._failures >= self._threshold and (wait > 0 or self._probing):
+        wait = self._last_failure + self.cooldown - self.clock()
+        if self._failures >= self.threshold and (wait > 0 or self._probing):
             reason = f" Last failure: {self._last_error.message}" if self._last_error else ""
-            error = CircuitOpenError(
-                self._provider,
-                f"{self._title} failed {self._failures} times in a row and is skipped for now; "
-                f"it will be tried again in {max(1, math.ceil(wait))} seconds.{reason}",
-                retry_after=max(wait, 1.0),
-            )
+            again = f"it will be tried again in {max(1, math.ceil(wait))} seconds.{reason}"
+            told = f"{self.title} failed {self._failures} times in a row and is skipped for now; {again}"
+            error = CircuitOpenError(self.provider, told, retry_after=max(wait, 1.0))
             if self._last_error and not is_temporary(self._last_error):
                 error.retryable, error.retry_after = False, 0.0
             raise error

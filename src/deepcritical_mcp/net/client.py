@@ -7,9 +7,9 @@ import math
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Literal, TypedDict, TypeVar, Unpack, cast
+from typing import Any, TypedDict, TypeVar, Unpack, cast
 from weakref import WeakValueDictionary
 
 import anyio
@@ -32,11 +32,13 @@ from deepcritical_mcp.errors import (
     RateLimitError,
 )
 from deepcritical_mcp.logs import hide_keys_in_urls
-from deepcritical_mcp.net.pacing import Pacing
+from deepcritical_mcp.net.pacing import Pacing, Turn
 from deepcritical_mcp.text import counted
 
 T = TypeVar("T")
 
+Read = Callable[[httpx.Response], T]
+"""Makes something of a response."""
 ONE_DAY = 86_400.0
 MAX_EXPLANATION = 64 * 1024  # bytes of a response other than 2xx, read for what is wrong on the event loop
 USER_AGENT = f"deepcritical-mcp/{__version__}"
@@ -58,6 +60,18 @@ class RetryPolicy:
     max_response_bytes: int = 16 * 1024 * 1024
 
 
+@dataclass(frozen=True)
+class Net:
+    """What all clients of a process share: the connection pool and the retry policy."""
+
+    http: httpx.AsyncClient
+    retry: RetryPolicy = RetryPolicy()
+
+    def client(self, provider: str, title: str, **more: Any) -> ApiClient:
+        """A client for a provider; `more` are further attributes of `ApiClient`."""
+        return ApiClient(self.http, provider=provider, title=title, retry=self.retry, **more)
+
+
 class RequestParts(TypedDict, total=False):
     """What a request sends, as in httpx."""
 
@@ -67,10 +81,11 @@ class RequestParts(TypedDict, total=False):
     headers: Mapping[str, str]
 
 
+@dataclass(frozen=True, eq=False)
 class ApiClient:
     """Requests to one provider: spaced, limited in time, retried, with every failure raised as a `ProviderError`.
 
-    Args:
+    Attributes:
         http: the process's connection pool; closed by its owner.
         provider: wire name, e.g. "pubmed".
         title: name for people, used in messages, e.g. "PubMed".
@@ -82,40 +97,24 @@ class ApiClient:
         keyless: whether the provider has no keys at all, so that a refusal means that it has blocked this network.
     """
 
-    def __init__(
-        self,
-        http: httpx.AsyncClient,
-        *,
-        provider: str,
-        title: str,
-        retry: RetryPolicy | None = None,
-        limiter: Pacing | None = None,
-        explain: Callable[[httpx.Response], ProviderError | None] | None = None,
-        follow_redirects: bool | None = None,
-        keyless: bool = False,
-        max_bytes: int = 0,
-    ) -> None:
+    http: httpx.AsyncClient
+    _: KW_ONLY
+    provider: str
+    title: str
+    retry: RetryPolicy = RetryPolicy()
+    limiter: Pacing | None = None
+    explain: Callable[[httpx.Response], ProviderError | None] | None = None
+    follow_redirects: bool | None = None
+    keyless: bool = False
+    max_bytes: int = 0
+
+    def __post_init__(self) -> None:
         hide_keys_in_urls()
-        self.provider = provider
-        self.title = title
-        self._http = http
-        self._retry = retry or RetryPolicy()
-        self._limiter = limiter
-        self._explain = explain
-        self._keyless = keyless
-        self._max_bytes = max_bytes or self._retry.max_response_bytes
-        self._redirects = httpx.USE_CLIENT_DEFAULT if follow_redirects is None else follow_redirects
 
     async def request(
-        self,
-        method: str,
-        url: str,
-        parse: Callable[[httpx.Response], T],
-        *,
-        step: Literal["first", "next"] = "first",
-        **parts: Unpack[RequestParts],
+        self, method: str, url: str, read: Read[T], *, step: Turn = "first", **parts: Unpack[RequestParts]
     ) -> T:
-        """Send a request and return `parse(response)`; `parse` runs in a worker thread, gets 2xx responses only and may
+        """Send a request and return `read(response)`; `read` runs in a worker thread, gets 2xx responses only and may
         raise ProviderErrors. `step` is that of `run`.
 
         Raises:
@@ -124,11 +123,11 @@ class ApiClient:
 
         async def attempt() -> T:
             response = await self.send(method, url, **parts)
-            return await anyio.to_thread.run_sync(parse, response, abandon_on_cancel=True)
+            return await anyio.to_thread.run_sync(read, response, abandon_on_cancel=True)
 
         return await self.run(attempt, step=step)
 
-    async def run(self, operation: Callable[[], Awaitable[T]], *, step: Literal["first", "next"] = "first") -> T:
+    async def run(self, operation: Callable[[], Awaitable[T]], *, step: Turn = "first") -> T:
         """Run `operation` with the limiter, the timeout per attempt and the retry policy.
 
         For providers with a client of their own; `operation` must raise ProviderErrors only. All attempts end a little
@@ -140,21 +139,25 @@ class ApiClient:
         Raises:
             ProviderError: after the last attempt, or at once if another attempt cannot help.
         """
-        failures: list[ProviderError] = []
-        retrying = AsyncRetrying(
-            stop=stop_after_attempt(self._retry.attempts),
-            wait=self._wait,
-            retry=retry_if_exception(lambda error: error in failures and self._is_worth_another_attempt(error)),
-            before_sleep=self._log,
-            sleep=anyio.sleep,
-            reraise=True,
-        )
+        failures, policy = list[ProviderError](), self.retry
+
+        def is_worth_another_attempt(error: BaseException) -> bool:
+            longest = min(policy.max_wait, seconds_left())
+            return error in failures and failures[-1].retryable and failures[-1].retry_after <= longest
+
+        def wait(state: RetryCallState) -> float:
+            backoff = wait_random_exponential(multiplier=policy.first_backoff, max=policy.max_backoff)(state)
+            return max(min(backoff, seconds_left() / 2), failures[-1].retry_after)
+
+        def log(state: RetryCallState) -> None:
+            told = "attempt %d at %s failed (%s), trying again"
+            logger.info(told, state.attempt_number, self.provider, failures[-1].code)
 
         async def attempt() -> T:
-            if self._limiter is not None:
-                await self._wait_in_line(self._limiter, step)
+            if self.limiter is not None:
+                await self._wait_in_line(self.limiter, step)
             try:
-                with anyio.fail_after(self._retry.attempt_timeout):
+                with anyio.fail_after(policy.attempt_timeout):
                     return await operation()
             except ProviderError as error:
                 failures.append(error)
@@ -163,13 +166,21 @@ class ApiClient:
                 failures.append(self._late())
                 raise failures[-1] from error
 
+        retrying = AsyncRetrying(
+            stop=stop_after_attempt(policy.attempts),
+            wait=wait,
+            retry=retry_if_exception(is_worth_another_attempt),
+            before_sleep=log,
+            sleep=anyio.sleep,
+            reraise=True,
+        )
         try:
             with anyio.fail_after(seconds_before(TO_REPORT_FAILURE)):
                 return await retrying(attempt)
         except TimeoutError as error:
             raise (failures[-1] if failures else self._late()) from error
 
-    async def _wait_in_line(self, limiter: Pacing, step: Literal["first", "next"]) -> None:
+    async def _wait_in_line(self, limiter: Pacing, step: Turn) -> None:
         """Wait for a moment to send; a request that may be late is refused at once, others only if the queue slows
         down."""
         wait, longest = limiter.expected_wait(step), seconds_for(IN_LINE)
@@ -177,12 +188,9 @@ class ApiClient:
             with anyio.move_on_after(longest):
                 return await limiter.acquire(step)
             wait = max(longest, limiter.expected_wait(step))
-        raise LineTooLongError(
-            self.provider,
-            f"Too many calls are waiting for {self.title}, which limits requests per second. Try again in "
-            f"{counted(math.ceil(wait), 'second')}.",
-            retry_after=wait,
-        )
+        again = f"Try again in {counted(math.ceil(wait), 'second')}."
+        told = f"Too many calls are waiting for {self.title}, which limits requests per second. {again}"
+        raise LineTooLongError(self.provider, told, retry_after=wait)
 
     def _late(self) -> ProviderTimeoutError:
         return ProviderTimeoutError(self.provider, f"{self.title} did not answer in time.")
@@ -195,13 +203,9 @@ class ApiClient:
         """
         parts["headers"] = {"Accept-Encoding": "gzip, deflate", **parts.get("headers", {})}
         try:
-            async with self._http.stream(
-                method,
-                url,
-                follow_redirects=self._redirects,
-                extensions={"trace": self._pace} if self._limiter else {},
-                **parts,
-            ) as stream:
+            redirects = httpx.USE_CLIENT_DEFAULT if self.follow_redirects is None else self.follow_redirects
+            trace = {"trace": self._pace} if self.limiter else {}
+            async with self.http.stream(method, url, follow_redirects=redirects, extensions=trace, **parts) as stream:
                 response = await self._read(stream)
         except httpx.TimeoutException as error:
             raise self._late() from error
@@ -212,23 +216,23 @@ class ApiClient:
             told = f"The request to {self.title} could not be sent ({type(error).__name__})."
             raise ProviderRequestError(self.provider, told) from error
         finally:
-            if self._limiter is not None:
-                self._limiter.release()
-        is_explained = not response.is_success and len(response.content) <= MAX_EXPLANATION
-        if is_explained and self._explain and (error := self._explain(response)):
-            raise error
-        self.raise_for_status(response.status_code, response.headers)
+            if self.limiter is not None:
+                self.limiter.release()
+        if not response.is_success:
+            if self.explain and len(response.content) <= MAX_EXPLANATION and (error := self.explain(response)):
+                raise error
+            self.raise_for_status(response.status_code, response.headers)
         return response
 
     async def _pace(self, event: str, _: Mapping[str, object]) -> None:
         """httpx's `trace` extension: holds the limiter to when the request is really sent."""
-        assert self._limiter is not None
+        assert self.limiter is not None
         if event.endswith("connect_tcp.started"):
-            await self._limiter.connect()
+            await self.limiter.connect()
         elif event.endswith("send_request_headers.started"):
-            await self._limiter.confirm()
+            await self.limiter.confirm()
         elif event.endswith("send_request_body.complete"):
-            await self._limiter.sent()
+            await self.limiter.sent()
 
     async def _read(self, response: httpx.Response) -> httpx.Response:
         """The response with its body decoded; never holds more than the largest body allowed, however well it is
@@ -238,7 +242,7 @@ class ApiClient:
         """
         headers = response.headers.copy()
         unpack = Unpacking(headers.pop("content-encoding", ""))
-        limit, received = self._max_bytes, bytearray()
+        limit, received = self.max_bytes or self.retry.max_response_bytes, bytearray()
         assert isinstance(response.stream, httpx.AsyncByteStream)
         async for chunk in response.stream:
             try:
@@ -262,12 +266,11 @@ class ApiClient:
         wait = retry_after_seconds(headers.get("retry-after", ""))
         if status == 429:
             again = f"Try again in {counted(math.ceil(wait), 'second')}." if wait else "Try again in a minute."
-            raise RateLimitError(
-                self.provider, f"{self.title}'s rate limit has been reached (HTTP 429). {again}", retry_after=wait
-            )
+            told = f"{self.title}'s rate limit has been reached (HTTP 429). {again}"
+            raise RateLimitError(self.provider, told, retry_after=wait)
         if status in (401, 403):
-            kind = BlockedError if self._keyless else AuthenticationError
-            why = ": it may have blocked this network for a while." if self._keyless else ". Check its API key."
+            kind = BlockedError if self.keyless else AuthenticationError
+            why = ": it may have blocked this network for a while." if self.keyless else ". Check its API key."
             raise kind(self.provider, f"{self.title} refused access (HTTP {status}){why}")
         if status in (402, 432, 433):
             raise QuotaExceededError(self.provider, f"The plan's quota at {self.title} is used up (HTTP {status}).")
@@ -275,22 +278,6 @@ class ApiClient:
             told = f"{self.title} is unavailable (HTTP {status})."
             raise ProviderUnavailableError(self.provider, told, retry_after=wait)
         raise ProviderRequestError(self.provider, f"{self.title} refused the request (HTTP {status}).")
-
-    def _is_worth_another_attempt(self, error: BaseException) -> bool:
-        longest = min(self._retry.max_wait, seconds_left())
-        return isinstance(error, ProviderError) and error.retryable and error.retry_after <= longest
-
-    def _wait(self, state: RetryCallState) -> float:
-        backoff = wait_random_exponential(multiplier=self._retry.first_backoff, max=self._retry.max_backoff)(state)
-        return max(min(backoff, seconds_left() / 2), _failure(state).retry_after)
-
-    def _log(self, state: RetryCallState) -> None:
-        code = _failure(state).code
-        logger.info("attempt %d at %s failed (%s), trying again", state.attempt_number, self.provider, code)
-
-
-def _failure(state: RetryCallState) -> ProviderError:
-    return cast("ProviderError", state.outcome and state.outcome.exception())
 
 
 def retry_after_seconds(value: str) -> float:
@@ -306,8 +293,7 @@ def retry_after_seconds(value: str) -> float:
 @dataclass
 class _Shared:
     lock: anyio.Lock = field(default_factory=anyio.Lock)
-    answer: tuple[object] | None = None
-    error: ProviderError | None = None
+    outcomes: list[object] = field(default_factory=list[object])
 
 
 class InFlight:
@@ -327,19 +313,19 @@ class InFlight:
         """
         shared = self._shared.setdefault(key, _Shared())
         async with shared.lock:
-            if shared.answer is None and shared.error is None:
+            if not shared.outcomes:
                 try:
-                    shared.answer = (await operation(),)
+                    shared.outcomes.append(await operation())
                 except ProviderError as error:
                     # If its caller had no time to send, or to try again, somebody with more time may succeed.
                     is_late = error.retryable and seconds_left() <= TO_REPORT_FAILURE.cap
                     if is_late or isinstance(error, LineTooLongError):
                         raise
-                    shared.error = error
+                    shared.outcomes.append(error)
                 self._shared.pop(key, None)
-        if shared.error is not None:
-            raise shared.error
-        return cast("tuple[T]", shared.answer)[0]
+        if isinstance(outcome := shared.outcomes[0], ProviderError):
+            raise outcome
+        return cast("T", outcome)
 
 
 PDF = "application/pdf"

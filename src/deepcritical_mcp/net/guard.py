@@ -45,7 +45,7 @@ from deepcritical_mcp.errors import (
     TooManyRedirectsError,
 )
 from deepcritical_mcp.net.client import SNIFFED, USER_AGENT, Unpacking, media_type, retry_after_seconds
-from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy, WebTarget, checked_target
+from deepcritical_mcp.net.public_addresses import AddressPolicy, WebTarget, checked_target
 
 MAX_ROBOTS = 512 * 1024
 """Bytes of a robots.txt that are read; RFC 9309 asks for at least 500 KiB."""
@@ -213,9 +213,9 @@ class Guard:
                     declared = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                     charset = response.charset_encoding or ""
                     accept = partial(media_type, declared, charset)
-                    content = await self._body(response, self.max_bytes, accept=accept)
+                    content = await self._body(response, self.max_bytes, accept)
                     return FetchedPage(target.url, accept(content[:SNIFFED]), charset, content)
-                url = self._location(target, response)
+                url = response.extensions["location"]
 
     def _secured(self, target: WebTarget, visited: Sequence[str]) -> WebTarget:
         """A redirect from https to http is followed over https: nobody on the way may change what will be cited.
@@ -244,25 +244,20 @@ class Guard:
                 async with self._response(at) as response:
                     status = response.status_code
                     if 200 <= status < 300:
-                        content = await self._body(response, MAX_ROBOTS, is_cut=True)
+                        content = await self._body(response, MAX_ROBOTS)
                         return parse_robots(content.decode("utf-8", errors="replace"), USER_AGENT.partition("/")[0])
                     if status == 429 or status >= 500:
                         self._raise_for_status(at, response)
                     if status not in _REDIRECTS:
                         return ()
-                    location = self._location(at, response)
+                    location = response.extensions["location"]
                 at = self._secured(checked_target(self.provider, location, self.policy), [at.url])
         return ()
 
-    def _location(self, target: WebTarget, response: httpx.Response) -> str:
-        try:
-            return urljoin(target.url, response.extensions["location"])
-        except ValueError as error:
-            raise _malformed(self.provider) from error
-
     @asynccontextmanager
     async def _response(self, target: WebTarget) -> AsyncGenerator[httpx.Response]:
-        """A response with its body still to be read, from the first of the checked addresses that answers."""
+        """A response with its body still to be read, from the first of the checked addresses that answers; its
+        extension "location" is where it redirects to."""
         hosts = await self._hosts(target)
         self.tls = self.tls or await anyio.to_thread.run_sync(httpx.create_ssl_context)
         # Reads and writes are limited by the time of the whole fetch.
@@ -277,10 +272,13 @@ class Guard:
         ) as http:
             try:
                 response = await self._first_answer(http, target, hosts)
+                if response.status_code in _REDIRECTS:
+                    response.extensions["location"] = urljoin(target.url, response.extensions["location"])
             except httpx.TransportError as error:
                 self._unreachable(target, error)
             except (httpx.InvalidURL, ValueError) as error:  # UnicodeError and IDNAError are ValueErrors
-                raise _malformed(self.provider) from error
+                told = "This address is not fetched: it is not a valid web address."
+                raise ForbiddenAddressError(self.provider, told) from error
             try:
                 yield response
             except (httpx.TransportError, zlib.error) as error:
@@ -293,17 +291,15 @@ class Guard:
         raise ProviderUnavailableError(self.provider, told) from error
 
     async def _first_answer(self, http: httpx.AsyncClient, target: WebTarget, hosts: Sequence[str]) -> httpx.Response:
-        for number, host in enumerate(hosts, start=1):
-            # The name that the certificate must carry, although the connection goes to an address.
-            extensions = {} if target.is_ip else {"sni_hostname": target.host}
-            headers = {"Host": target.authority, **_HEADERS}
-            request = http.build_request("GET", replace(target, host=host).url, headers=headers, extensions=extensions)
-            try:
+        # The name that the certificate must carry, although the connection goes to an address.
+        extensions = {} if target.is_ip else {"sni_hostname": target.host}
+        headers = {"Host": target.authority, **_HEADERS}
+        urls = (replace(target, host=host).url for host in hosts)
+        *others, last = (http.build_request("GET", url, headers=headers, extensions=extensions) for url in urls)
+        for request in others:
+            with suppress(httpx.ConnectError, httpx.ConnectTimeout):
                 return await http.send(request, stream=True)
-            except (httpx.ConnectError, httpx.ConnectTimeout):
-                if number == len(hosts):
-                    raise
-        raise AssertionError("a name without addresses is refused earlier")
+        return await http.send(last, stream=True)
 
     def _proxy(self, target: WebTarget) -> str | None:
         exceptions = [name.strip().lower().lstrip(".") for name in self.proxies.get("no", "").split(",")]
@@ -328,9 +324,8 @@ class Guard:
         try:
             found = list(await self.resolve(target.host, target.port))
         except (OSError, UnicodeError) as error:
-            told = (
-                f"The name {target.host} could not be resolved. Check that it is spelled correctly, or try again later."
-            )
+            advice = "Check that it is spelled correctly, or try again later."
+            told = f"The name {target.host} could not be resolved. {advice}"
             raise ProviderUnavailableError(self.provider, told) from error
         if not found:
             raise ProviderUnavailableError(self.provider, f"The name {target.host} has no address.")
@@ -339,24 +334,16 @@ class Guard:
             raise ForbiddenAddressError(self.provider, told)
         return found[:_MOST_ADDRESSES]
 
-    async def _body(
-        self,
-        response: httpx.Response,
-        limit: int,
-        *,
-        is_cut: bool = False,
-        accept: Callable[[bytes], str] = lambda _: "any",
-    ) -> bytes:
+    async def _body(self, response: httpx.Response, limit: int, accept: Callable[[bytes], str] | None = None) -> bytes:
         """The decoded body. At most `limit` bytes are ever held, however well it is compressed.
 
-        Args:
-            is_cut: return what fits of a larger one, instead of refusing it.
-            accept: returns "" if the beginning shows that the body is not wanted.
+        `accept` returns "" if the beginning shows that the body is not wanted. Without it any is, and of a larger one
+        what fits.
         """
         told = f"The page is larger than {limit / 1024 / 1024:.3g} MB; it is not read."
         too_large = DocumentTooLargeError(self.provider, told)
         length = response.headers.get("content-length", "")
-        if length.isdecimal() and int(length) > limit and not is_cut:
+        if length.isdecimal() and int(length) > limit and accept:
             raise too_large
         unpack = Unpacking(response.headers.get("content-encoding", ""))
         received, packed, is_wanted = bytearray(), 0, False
@@ -369,16 +356,16 @@ class Guard:
             if not is_wanted and len(received) >= SNIFFED:
                 is_wanted = self._is_wanted(received, accept)
             if max(len(received), packed) > limit:
-                if is_cut:
-                    return bytes(received[:limit])
-                raise too_large
+                if accept:
+                    raise too_large
+                return bytes(received[:limit])
         if not unpack.is_complete:
             raise ProviderResponseError(self.provider, "The page was cut off on its way.")
         self._is_wanted(received, accept)
         return bytes(received)
 
-    def _is_wanted(self, received: bytearray, accept: Callable[[bytes], str]) -> bool:
-        if not accept(bytes(received[:SNIFFED])):
+    def _is_wanted(self, received: bytearray, accept: Callable[[bytes], str] | None) -> bool:
+        if accept and not accept(bytes(received[:SNIFFED])):
             raise DocumentTypeError(self.provider, "The address leads to a file that is neither text, HTML nor PDF.")
         return True
 
@@ -402,15 +389,6 @@ class Guard:
 async def _set_location_aside(response: httpx.Response) -> None:
     """Keep httpx from reading where a redirect leads, which raises errors of many kinds."""
     response.extensions["location"] = response.headers.pop("location", "")
-
-
-def _malformed(provider: str) -> ForbiddenAddressError:
-    return ForbiddenAddressError(provider, "This address is not fetched: it is not a valid web address.")
-
-
-def guard_of(provider: str, *, fetch_private: bool) -> Guard:
-    """A provider's guard, as the setting `fetch_private` says."""
-    return Guard(provider, ANY_ADDRESS if fetch_private else AddressPolicy())
 
 
 def is_refusal(error: ProviderError) -> bool:

@@ -6,6 +6,7 @@ import html
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from deepcritical_mcp.errors import ProviderResponseError
@@ -48,6 +49,13 @@ def json_answer(provider: str, title: str, response: httpx.Response) -> Mapping[
     if not isinstance(payload, dict):
         raise ProviderResponseError(provider, f"{title} sent JSON that is not an object.")
     return cast(Mapping[str, object], payload)
+
+
+def json_if_any(response: httpx.Response) -> Mapping[str, object]:
+    """The JSON object in a response; {} if it is something else, too large, or cut off."""
+    with suppress(ProviderResponseError):
+        return json_answer("", "", response)
+    return {}
 
 
 def without_markup(text: str) -> str:
@@ -109,8 +117,7 @@ def texts_of(value: object) -> tuple[str, ...]:
 
 def rows_of(value: object) -> list[Mapping[str, object]]:
     """The objects in a list field; a single object counts as a list of one."""
-    rows = list_of(value) or [value]
-    return [row for row in map(mapping_of, rows) if row]
+    return [row for row in map(mapping_of, list_of(value) or [value]) if row]
 
 
 def first_records(value: object) -> list[Mapping[str, object]]:

@@ -36,6 +36,8 @@ from deepcritical_mcp.net.cache import make_private_folder
 if TYPE_CHECKING:
     from redis import Redis
 
+    from deepcritical_mcp.config import Settings
+
 logger = logging.getLogger(__name__)
 
 # All in seconds.
@@ -53,6 +55,8 @@ REDIS_TIMEOUT = 2.0
 MAX_STATE_BYTES = 100
 NO_STATE = -1
 
+Turn = Literal["first", "next"]
+"""Whether a request is the first of its call or a next one, which goes before the first ones of others."""
 Step = Callable[[int, int], int]
 """From the present and the next free moment to the new next free moment, all in microseconds."""
 
@@ -105,11 +109,11 @@ class Pacing:
         self._room = anyio.Semaphore(max(1, math.ceil(CONNECTING / spacing)) if spacing else 1)
         self._thread = anyio.CapacityLimiter(1)  # of its own: calls at work in all others would hold up the line
 
-    def expected_wait(self, step: Literal["first", "next"] = "first") -> float:
+    def expected_wait(self, step: Turn = "first") -> float:
         """Seconds until a request that starts to wait now may be sent, as far as is known here."""
         return self._lines[step].expected_wait(self._spacing * self._steps / 1e6)
 
-    async def acquire(self, step: Literal["first", "next"] = "first") -> None:
+    async def acquire(self, step: Turn = "first") -> None:
         """Return when the next request may start, a call's first or a next one. A cancelled call takes no moment from
         the others.
 
@@ -224,22 +228,18 @@ class Pacing:
         return self._places[-1].change(lambda now, free: step(now, free, spacing))
 
 
-def shared_pacing(
-    spacing: float, *, name: str, identity: str, folder: Path, redis_url: str = "", steps: int = 1
-) -> Pacing:
+def shared_pacing(settings: Settings, spacing: float, *, name: str, identity: str, steps: int = 1) -> Pacing:
     """Pacing that all processes of this machine share, and all machines that use the same Redis.
 
     Args:
         spacing: seconds between two starts.
         name: the provider's.
         identity: what the provider counts by, e.g. its address and the key; stored as a hash only.
-        folder: of the file that holds the state; created when first used.
-        redis_url: empty = no Redis.
         steps: how many requests a call sends, one after the other.
     """
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    places: list[Place] = [FilePlace(folder / f"{name}-{digest}")]
-    if redis_url:
+    places: list[Place] = [FilePlace(settings.cache_dir / f"{name}-{digest}")]
+    if redis_url := settings.redis_url.get_secret_value():
         places.insert(0, RedisPlace(redis_url, f"deepcritical:next:{name}:{digest}"))
     return Pacing(spacing, places, steps=steps)
 
@@ -328,17 +328,15 @@ class RedisPlace:
         try:
             from redis import Redis
         except ImportError:
-            raise ConfigurationError(
-                "DEEPCRITICAL_REDIS_URL needs the redis package: install deepcritical-mcp[redis], or unset it."
-            ) from None
+            told = "DEEPCRITICAL_REDIS_URL needs the redis package: install deepcritical-mcp[redis], or unset it."
+            raise ConfigurationError(told) from None
         try:
             return Redis.from_url(  # pyright: ignore[reportUnknownMemberType]  # its options are untyped
                 self._url, socket_timeout=REDIS_TIMEOUT, socket_connect_timeout=REDIS_TIMEOUT
             )
         except ValueError:
-            raise ConfigurationError(
-                "DEEPCRITICAL_REDIS_URL is not the address of a Redis, such as redis://host:6379."
-            ) from None
+            told = "DEEPCRITICAL_REDIS_URL is not the address of a Redis, such as redis://host:6379."
+            raise ConfigurationError(told) from None
 
 
 turn_of: ContextVar[str] = ContextVar("turn_of", default="")
@@ -352,21 +350,15 @@ class Slots:
         self._free = anyio.Semaphore(count)
         self._callers: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
 
-    async def acquire(self) -> None:
-        async with self._callers.setdefault(turn_of.get(), anyio.Lock()):
-            await self._free.acquire()
-
-    def release(self) -> None:
-        self._free.release()
-
     @asynccontextmanager
     async def slot(self) -> AsyncGenerator[None]:
         """Hold a slot."""
-        await self.acquire()
+        async with self._callers.setdefault(turn_of.get(), anyio.Lock()):
+            await self._free.acquire()
         try:
             yield
         finally:
-            self.release()
+            self._free.release()
 
 
 class TurnLine:

@@ -8,10 +8,11 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self
 
 import anyio
 from pydantic import model_validator
+from typing_extensions import TypeVar
 
 from deepcritical_mcp.dates import iso_date
 from deepcritical_mcp.errors import InvalidInputError, ProviderTimeoutError
@@ -21,15 +22,15 @@ from deepcritical_mcp.sources import why_off
 from deepcritical_mcp.text import clean_line, counted
 
 if TYPE_CHECKING:
-    import httpx
-
     from deepcritical_mcp.config import Settings
-    from deepcritical_mcp.net.client import RetryPolicy
+    from deepcritical_mcp.net.client import Net
     from deepcritical_mcp.sources import SourceRow
 
 _DATE = re.compile(r"\d{4}(-\d\d){0,2}")
 SourceKind = Literal["literature", "preprints", "trials", "web"]
 State = Literal["ok", "off", "warning", "broken"]
+Remaining = tuple[list[Publication], tuple[str, ...]]
+"""Results that a request does not leave out, and remarks on the others."""
 CHECK_THE_NETWORK = "Check the network and, if there is one, the proxy (HTTPS_PROXY)."
 
 
@@ -85,9 +86,7 @@ class SearchRequest(Value):
         lines.pop("", None)
         return tuple(lines.values())
 
-    def leave_out(
-        self, found: Sequence[Publication], scores: Mapping[str, float]
-    ) -> tuple[list[Publication], tuple[str, ...]]:
+    def leave_out(self, found: Sequence[Publication], scores: Mapping[str, float]) -> Remaining:
         """`found` without results that this request excludes, and remarks on what was omitted."""
         return list(found), ()
 
@@ -172,9 +171,7 @@ class Answer:
     from_cache: bool = False
 
     @classmethod
-    def whole(
-        cls, found: Sequence[Publication], scores: Mapping[str, float] | None = None, *, total: int = 0
-    ) -> Answer:
+    def whole(cls, found: Sequence[Publication], scores: Mapping[str, float] | None = None, total: int = 0) -> Answer:
         """An answer that needs no second step."""
         records = {one.id: one for one in found}
         return cls(tuple(records), max(total, len(records)), records, scores or {})
@@ -223,24 +220,15 @@ class SourceCheck:
 
     @classmethod
     def answering(
-        cls, title: str, ask: Callable[[], Awaitable[object]], *, key_variable: str = "", searches: bool = True
+        cls, title: str, ask: Callable[[], Awaitable[object]], told: str = "answers", **more: Any
     ) -> SourceCheck:
-        """The check whether a service answers, which `ask` finds out."""
+        """The check whether a service answers, which `ask` finds out; `more` is known of it."""
 
         async def examine() -> Finding:
             await ask()
-            return Finding("answers")
+            return Finding(told)
 
-        return cls(title, examine, key_variable=key_variable, searches=searches)
-
-
-@dataclass(frozen=True)
-class Net:
-    """What all sources of a process share: the connection pool and the retry policy (None = the default of
-    `ApiClient`)."""
-
-    http: httpx.AsyncClient
-    retry: RetryPolicy | None = None
+        return cls(title, examine, **more)
 
 
 class MeshDescriptor(Value):
@@ -321,7 +309,10 @@ class Service(ABC):
         return ()
 
 
-class Source(Service):
+Request = TypeVar("Request", bound=SearchRequest, default=Any)
+
+
+class Source(Service, Generic[Request]):
     """A source of evidence; its name is the key of `Services.searches`.
 
     Attributes:
@@ -355,7 +346,7 @@ class Source(Service):
     completer: Completer | None = None
 
     @abstractmethod
-    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+    async def ask(self, variant: str, request: Request, *, offset: int, limit: int) -> Answer:
         """At most `limit` results of one variant from `offset` on, under the filters of `request`."""
 
     async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:
@@ -363,7 +354,7 @@ class Source(Service):
         was `within` the last so many seconds."""
         raise NotImplementedError
 
-    def sent(self, variant: str, request: SearchRequest) -> str:
+    def sent(self, variant: str, request: Request) -> str:
         """What `ask` sends for a variant, as in `Answer.sent`; "" if that depends on who answers."""
         return ""
 

@@ -25,21 +25,13 @@ def plain_line(text: str) -> str:
     return clean_line(plain_abstract(text))
 
 
-def _first(normal: Callable[[str], str]) -> Callable[[Texts], str]:
-    def read(texts: Texts) -> str:
-        return next((found for text in texts if (found := normal(text))), "")
-
-    return read
-
-
-_READERS: Mapping[str, Callable[[Texts], object]] = {
-    "text": _first(str),
-    "plain": _first(plain_line),
-    "doi": _first(normalize_doi),
-    "pmid": _first(normalize_pmid),
-    "date": lambda texts: next(filter(None, (iso_date(text[:10]) for text in texts)), UNKNOWN_DATE),
-    "pmcid": _first(normalize_pmcid),
-    "each": lambda texts: tuple(dict.fromkeys(texts)),
+_READERS: Mapping[str, Callable[[str], str]] = {
+    "text": str,
+    "plain": plain_line,
+    "doi": normalize_doi,
+    "pmid": normalize_pmid,
+    "date": lambda text: iso_date(text[:10]),
+    "pmcid": normalize_pmcid,
 }
 
 
@@ -54,7 +46,11 @@ def fields_at(record: R, table: Table, texts_at: Callable[[R, str], Texts]) -> d
     found: dict[str, object] = {}
     for field, reader, paths in table:
         texts = [text for path in paths for text in texts_at(record, path)]
-        found[field] = _READERS[reader](texts)
+        if reader == "each":
+            found[field] = tuple(dict.fromkeys(texts))
+        else:
+            values = (_READERS[reader](text) for text in texts)
+            found[field] = next(filter(None, values), UNKNOWN_DATE if reader == "date" else "")
     return found
 
 

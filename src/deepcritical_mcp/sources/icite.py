@@ -42,8 +42,7 @@ class ICite(JsonService, CitingLookup):
         given = row.get(_CITED_BY)  # all of them are read: their number is told
         listed = cast("list[object]", given) if isinstance(given, list) else str(given or "").split()
         pmids = sorted({pmid for one in listed if (pmid := normalize_pmid(text_of(one)))}, key=int, reverse=True)
-        total = max(int(number_of(row.get(_COUNT)) or 0), len(pmids))
-        return CitingDocuments(total, tuple(pmids[:limit]))
+        return CitingDocuments(max(int(number_of(row.get(_COUNT)) or 0), len(pmids)), tuple(pmids[:limit]))
 
     async def counts(self, pmids: Sequence[str]) -> Mapping[str, int]:
         if not pmids:

@@ -17,18 +17,18 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import DocumentStatus
-from deepcritical_mcp.net.guard import Guard, guard_of, is_refusal
+from deepcritical_mcp.net.client import Net
+from deepcritical_mcp.net.guard import Guard, is_refusal
+from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy
 from deepcritical_mcp.reading import PageReading, Reading
 from deepcritical_mcp.reading.page_metadata import BROWSERS_ONLY, SCRIPTS_ONLY
 from deepcritical_mcp.reading.reader_process import outage_of, read_document
-from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 
 if TYPE_CHECKING:
     from deepcritical_mcp.config import Settings
 
 _MOST_FETCHES = 4
-_UNPAID = (401, 402, 451)
 _BEST_FIRST: tuple[DocumentStatus, ...] = ("full_text", "abstract_only", "not_allowed", "no_text", "not_found")
 
 
@@ -40,12 +40,11 @@ class PageSource(FullTextSource):
     title = "web page"
 
     def __init__(self, guard: Guard, *, doi_resolver: str = "https://doi.org/") -> None:
-        self._guard = guard
-        self._doi_resolver = doi_resolver
+        self._guard, self._doi_resolver = guard, doi_resolver
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(guard_of(cls.name, fetch_private=settings.fetch_private))
+        return cls(Guard(cls.name, ANY_ADDRESS if settings.fetch_private else AddressPolicy()))
 
     def accepts(self, wanted: Wanted) -> bool:
         return bool(wanted.urls or wanted.ids.doi)
@@ -90,7 +89,7 @@ class PageSource(FullTextSource):
             return Copy("not_allowed" if error.is_protected else "no_text", error.message, url=url)
         except ProviderError as error:
             if is_refusal(error):
-                needs_browser = isinstance(error, AccessDeniedError) and error.status not in _UNPAID
+                needs_browser = isinstance(error, AccessDeniedError) and error.status not in (401, 402, 451)
                 return Copy("not_allowed", error.message, url=url, needs_browser=needs_browser)
             raise
         if found.status in ("full_text", "abstract_only") and url.startswith(self._doi_resolver):

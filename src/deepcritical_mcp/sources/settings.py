@@ -21,8 +21,7 @@ class PubMedSettings(OwnSettings):
         description="NCBI's ID converter, ending in /api/v1/articles",
     )
     citmatch_url: BaseUrl = Field(
-        default="https://pubmed.ncbi.nlm.nih.gov/api/citmatch",
-        description="PubMed's citation matcher, ending in /api/citmatch",
+        "https://pubmed.ncbi.nlm.nih.gov/api/citmatch", description="PubMed's citation matcher, ending in /api/citmatch"
     )
 
 
@@ -38,9 +37,7 @@ class EuropePMCSettings(OwnSettings):
 class CrossrefSettings(OwnSettings):
     """Where Crossref is; the address that it asks for is a setting of the core."""
 
-    crossref_base_url: BaseUrl = Field(
-        default="https://api.crossref.org", description="Crossref's REST API, without /works"
-    )
+    crossref_base_url: BaseUrl = Field("https://api.crossref.org", description="Crossref's REST API, without /works")
 
 
 class ICiteSettings(OwnSettings):

@@ -12,9 +12,9 @@ import httpx
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
-from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.net.client import ApiClient, Net
 from deepcritical_mcp.net.json_fields import json_answer, mapping_of, rows_of, text_at, text_of
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
+from deepcritical_mcp.sources.base import Finding, SourceCheck
 from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.settings import UnpaywallSettings
@@ -50,9 +50,7 @@ class Unpaywall(FullTextSource):
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        client = ApiClient(
-            net.http, provider=NAME, title=TITLE, retry=net.retry, explain=explain_unpaywall, keyless=True
-        )
+        client = net.client(NAME, TITLE, explain=explain_unpaywall, keyless=True)
         base_url = settings.of(UnpaywallSettings).unpaywall_base_url
         return cls(client, base_url=base_url, email=settings.ncbi_email.strip())
 
@@ -80,13 +78,11 @@ class Unpaywall(FullTextSource):
 
 def explain_unpaywall(response: httpx.Response) -> ProviderError | None:
     """The error behind an HTTP status: an unknown DOI, or an email address that Unpaywall does not accept."""
-    if response.status_code == 404:
-        with suppress(ProviderResponseError):  # a page from someone else
-            json_answer(NAME, TITLE, response)
+    with suppress(ProviderResponseError):  # a page from someone else
+        said = text_of(json_answer(NAME, TITLE, response).get("message"))
+        if response.status_code == 404:
             return UnknownDoiError(NAME, f"{TITLE} does not know this DOI.")
-    if response.status_code == 422:
-        with suppress(ProviderResponseError):
-            said = text_of(json_answer(NAME, TITLE, response).get("message"))
+        if response.status_code == 422:
             why = " refused the request (HTTP 422)."
             if "email" in said.lower():
                 why = " does not accept the email address (HTTP 422): set NCBI_EMAIL to your own, real address."

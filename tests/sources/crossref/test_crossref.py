@@ -12,9 +12,9 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_TITLE, Publication, status_told_by
-from deepcritical_mcp.net.client import RetryPolicy
+from deepcritical_mcp.net.client import Net, RetryPolicy
 from deepcritical_mcp.sources import LOOKUPS
-from deepcritical_mcp.sources.base import Net, Service, created
+from deepcritical_mcp.sources.base import Service, created
 from deepcritical_mcp.sources.crossref.service import Crossref, read_work, updates_of
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.crossref.crossref_wire import (

@@ -12,6 +12,7 @@ import pytest
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
+from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.lookup import CitedPlace
 from deepcritical_mcp.sources.pubmed.citmatch import CITATION_MATCHER, CitationMatcher, ECitMatch
 from tests.net.stand_in import Answer, Asked, stand_in
@@ -43,7 +44,7 @@ def ecitmatch(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -
 
 def citation_matcher(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> CitationMatcher:
     client = ApiClient(http, provider="citmatch", title=CITATION_MATCHER, retry=retry, keyless=True)
-    return CitationMatcher(client, base_url=url)
+    return CitationMatcher(JsonApi(client, url))
 
 
 async def test_places_are_asked_for_in_one_request_and_answered_in_order(http: httpx.AsyncClient) -> None:

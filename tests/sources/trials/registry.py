@@ -10,8 +10,8 @@ from typing import Any
 from mcp.client import Client
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.sources import SourceRow
-from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.settings import TrialsSettings
 from deepcritical_mcp.sources.trials.services import ClinicalTrials, TrialRecords, Trials
 from tests.fakes import served

@@ -26,10 +26,12 @@ from deepcritical_mcp.models import (
     StatusNotice,
     status_told_by,
 )
+from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.net.json_fields import (
     field_at,
     first_records,
     json_answer,
+    json_if_any,
     list_of,
     mapping_of,
     number_of,
@@ -39,7 +41,7 @@ from deepcritical_mcp.net.json_fields import (
     text_of,
     texts_of,
 )
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
+from deepcritical_mcp.sources.base import SourceCheck
 from deepcritical_mcp.sources.fields import authors_at, field_table, fields_at, json_texts, plain_line
 from deepcritical_mcp.sources.json_api import ApiOfService, JsonApi, is_web_page, paced_client
 from deepcritical_mcp.sources.lookup import RecordLookup, ReferenceLookup, StatusLookup
@@ -53,7 +55,6 @@ SELECT = "DOI,updated-by,update-to,relation"
 _TYPES = cast("dict[str, NoticeKind]", data_table(__file__, "update_types.txt"))
 _KINDS: dict[str, NoticeKind] = {name.strip("()"): kind for name, kind in _TYPES.items()}
 """Kinds of notices by Crossref's types of updates."""
-_REINSTATEMENT = "reinstatement"
 _RELATIONS: Mapping[str, NoticeKind] = {"is-preprint-of": "published", "has-preprint": "preprint"}
 _REPORTERS = {"retraction-watch": "Retraction Watch", "publisher": "publisher"}
 _MAX_NOTICES = 50
@@ -87,7 +88,7 @@ def updates_of(work: Mapping[str, object]) -> tuple[StatusNotice, ...]:
 def _happened(updates: list[Mapping[str, object]], own: str) -> Iterator[StatusNotice]:
     """One notice for each document that reports something, whoever has told Crossref."""
     reports: dict[tuple[NoticeKind, str], list[str]] = {}
-    back = max((date_of(one.get("updated")) for one in updates if _type(one) == _REINSTATEMENT), default="")
+    back = max((date_of(one.get("updated")) for one in updates if _type(one) == "reinstatement"), default="")
     for one in updates:
         type, date = _type(one), date_of(one.get("updated"))
         kind = _KINDS.get(type)
@@ -148,11 +149,8 @@ def read_work(work: Mapping[str, object]) -> Publication:
         fields |= {"publisher": plain_line(server) or fields["publisher"], "publisher_place": ""}
     dates = (date_of(work.get(name)) for name in _DATES)
     trials = json_texts(work, "clinical-trial-number.clinical-trial-number")
-    grants = (
-        ", ".join(filter(None, (award, plain_line(text_at(funder, "name")))))
-        for funder in rows_of(work.get("funder"))
-        for award in texts_of(list_of(funder.get("award"))) or ("",)
-    )
+    funders = ((text_at(one, "name"), texts_of(list_of(one.get("award")))) for one in rows_of(work.get("funder")))
+    grants = (", ".join(filter(None, (one, plain_line(name)))) for name, awards in funders for one in awards or ("",))
     # The licence of the published version; that for mining alone is no licence to reuse.
     licences = [one for one in rows_of(work.get("license")) if one.get("content-version") != "tdm"]
     licences.sort(key=lambda one: one.get("content-version") != "vor")
@@ -209,7 +207,6 @@ MAX_REFERENCE = 1_000
 AT_ONCE = {True: 3, False: 1}
 """Requests at the same time, in the polite pool and in the public one."""
 _MAX_QUOTE = 200
-_NOTHING_THERE = b"Resource not found"
 
 
 class UnknownWorkError(ProviderRequestError):
@@ -223,12 +220,9 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
     if is_web_page(response.content):
         told = f"{TITLE} answered with a web page (HTTP {response.status_code}). Try again later."
         return ProviderUnavailableError(NAME, told)
-    try:
-        failures = rows_of(json_answer(NAME, TITLE, response).get("message"))
-    except ProviderResponseError:
-        failures = []
-    if response.status_code == 404 and response.content.strip().startswith(_NOTHING_THERE):
+    if response.status_code == 404 and response.content.strip().startswith(b"Resource not found"):
         return UnknownWorkError(NAME, f"{TITLE} has nothing under this DOI.")
+    failures = rows_of(json_if_any(response).get("message"))
     said = clean_line(" ".join(text_at(one, "message") for one in failures))[:_MAX_QUOTE].strip(" .")
     reason = f'"{said}"' if said else f"HTTP {response.status_code}"
     return ProviderRequestError(NAME, f"{TITLE} refused the request: {reason}.")
@@ -276,7 +270,6 @@ MAX_CANDIDATES = 5
 MAX_AGENCIES = 3
 """Requests that ask who registered DOIs which Crossref does not have."""
 _SAMPLE = "10.1371/journal.pmed.0020124"
-_DATACITE = "DataCite"
 _OWNERS = data_table(__file__, "datacite_prefixes.txt")
 
 logger = logging.getLogger(__name__)
@@ -301,8 +294,8 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
             NAME, TITLE, lambda settings: settings.of(CrossrefSettings).crossref_base_url, spacing, explain_crossref
         )
         client, at_once = paced_client(settings, net, api), AT_ONCE[bool(email)]
-        identity = {"mailto": email} if email else {}
-        return cls(JsonApi(client, api.base_url(settings), identity=identity, at_once=at_once), is_polite=bool(email))
+        opened = JsonApi(client, api.base_url(settings), identity={"mailto": email}, at_once=at_once)
+        return cls(opened, is_polite=bool(email))
 
     async def works(self, dois: Sequence[str], read: Callable[[Work], T], *, select: str = "") -> dict[str, T]:
         """What `read` makes of the works that Crossref has, by normalized DOI: one request for up to 100 of them.
@@ -349,7 +342,7 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
 
     async def _agencies(self, dois: Sequence[str]) -> dict[str, str]:
         """With whom DOIs are registered, as far as that is found out, "" if with nobody; an outage leaves it open."""
-        known = {doi: _DATACITE for doi in dois if doi.partition("/")[0] in _OWNERS}
+        known = {doi: "DataCite" for doi in dois if doi.partition("/")[0] in _OWNERS}
         try:
             for doi in [*dict.fromkeys(doi for doi in dois if doi not in known)][:MAX_AGENCIES]:
                 known[doi] = await self.agency(doi)
@@ -358,12 +351,9 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         return known
 
     def checks(self) -> Sequence[SourceCheck]:
-        async def examine() -> Finding:
-            await self.agency(_SAMPLE)
-            public = "public pool: 1 request per second, 3 with an email address (NCBI_EMAIL)"
-            return Finding(f"answers; {'polite pool: 3 requests per second' if self._is_polite else public}")
-
-        return (SourceCheck(self.title, examine),)
+        public = "public pool: 1 request per second, 3 with an email address (NCBI_EMAIL)"
+        told = f"answers; {'polite pool: 3 requests per second' if self._is_polite else public}"
+        return (SourceCheck.answering(self.title, lambda: self.agency(_SAMPLE), told),)
 
 
 def _is_doi(doi: str) -> bool:

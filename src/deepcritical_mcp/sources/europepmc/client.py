@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
 import httpx
@@ -96,10 +97,7 @@ class EuropePMCService(JsonService):
         each row; None is not a record."""
         sent = {"query": query, "resultType": result_type, "pageSize": str(page_size), "cursorMark": cursor}
         sent["format"] = "json"
-
-        def read(response: httpx.Response) -> EuropePMCPage[T]:
-            return _page(response, read_row, cursor=cursor)
-
+        read = partial(_page, read_row=read_row, cursor=cursor)
         is_long = len(query) > MAX_QUERY_STRING
         return await self._api.get("searchPOST" if is_long else "search", sent, read, kind=read_row, in_body=is_long)
 

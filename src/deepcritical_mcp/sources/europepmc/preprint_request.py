@@ -13,29 +13,14 @@ from pydantic import model_validator
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import arxiv_doi, normalize_doi, preprint_number, record_ids
 from deepcritical_mcp.models import Publication, StatusNotice
-from deepcritical_mcp.sources.base import DatedRequest, any_of
+from deepcritical_mcp.sources.base import DatedRequest, Remaining, any_of
 from deepcritical_mcp.text import clean_line, counted, data_lines, without_question_words
 
 _FIELDS = "|".join(data_lines(__file__, "query_fields.txt"))
-_TAG = r"\[(?![^\[\]]{1,40} TO )[^\[\]]{1,60}\]"
-_NARROWING_TAG = (
-    r"(?:\"[^\"\[\]]{1,80}\"|[^\s()\"\[\]]{1,80})\s?\[(?:dp|pdat|edat|crdt|date[^\[\]]{0,40}|la|lang|language|pt|ptyp|"
-    r"publication type|sb|filter|subset)\]"
-)
-_NOTATIONS = (
-    (
-        re.compile(_NARROWING_TAG, re.IGNORECASE),
-        "{} is PubMed's notation and was left out; min_date and max_date limit dates.",
-    ),
-    (re.compile(_TAG), "PubMed's field tags ({}) were left out; Europe PMC's fields are TITLE:, AUTH: and so on."),
-)
+_ROWS = [row.split(" | ") for row in data_lines(__file__, "query_patterns.txt")]
+_NOTATIONS = [(re.compile(pattern), remark) for kind, pattern, *remark in _ROWS if kind == "notation"]
 """What is written in PubMed's notation is left out; the remark says so."""
-_TOKEN = re.compile(
-    rf'(?P<open>(?:(?:{_FIELDS}):)?\()|(?P<close>\))|(?P<kept>(?:(?:{_FIELDS}):)?"[^"]*"'
-    rf'|\b(?:{_FIELDS}):(?:\[[^\[\]]{{1,80}}\]|[^\s()"\[\]]+))'
-    r"|(?P<slash>(?<![\w/])[^\W_][\w-]{0,40}(?:/[^\W_][\w-]{0,40}){1,4}(?![\w/]))|(?P<sign>(?<!\S)[-–—+!*&|]{1,3}(?!\S))"
-    r'|[^\s()"]+'
-)
+_TOKEN = re.compile("|".join(pattern for kind, pattern, *_ in _ROWS if kind == "token").replace("FIELDS", _FIELDS))
 """A bracket, a part of Europe PMC's syntax, words with a slash between them, a sign alone, or a word."""
 _SIGNS = str.maketrans(dict.fromkeys("?:/\\^~{}[]", " "))
 _OPERATORS = ("AND", "OR", "NOT")
@@ -48,7 +33,7 @@ def europe_pmc_query(text: str) -> tuple[str, list[str]]:
         return number, []
     text = without_question_words(text)
     remarks: list[str] = []
-    for pattern, remark in _NOTATIONS:
+    for pattern, (remark,) in _NOTATIONS:
         if found := list(dict.fromkeys(pattern.findall(text))):
             remarks.append(remark.format(", ".join(found[:5])))
             text = pattern.sub(" ", text)
@@ -196,9 +181,7 @@ class PreprintRequest(DatedRequest):
         yield "only preprints that have not become articles" if self.unpublished_only else ""
         yield f"added to Europe PMC since {self.since}" if self.since else ""
 
-    def leave_out(
-        self, found: Sequence[Publication], scores: Mapping[str, float]
-    ) -> tuple[list[Publication], tuple[str, ...]]:
+    def leave_out(self, found: Sequence[Publication], scores: Mapping[str, float]) -> Remaining:
         """`found` without preprints that have become articles, if these are not wanted."""
         articles = [published_as(one)[0] for one in found if self.unpublished_only and published_as(one)]
         if not articles:

@@ -10,7 +10,7 @@ from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.json_fields import text_of
-from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source, SourceCheck
+from deepcritical_mcp.sources.base import Answer, Fetched, Source, SourceCheck
 from deepcritical_mcp.sources.europepmc.client import (
     MAX_PAGE,
     PREPRINTS,
@@ -29,15 +29,14 @@ WHOLE_RECORDS = 300
 """A search for at most so many results brings their records with it; one for more brings only their DOIs."""
 
 
-class Preprints(EuropePMCService, Source):
+class Preprints(EuropePMCService, Source[PreprintRequest]):
     """Preprints in Europe PMC. Their records usually come with the search; those of a deep page, in a second step."""
 
     name, kind, cited_as, tool, id_name = "preprints", "preprints", "preprint", "preprint_search", "DOI"
     request, two_step, steps, block, witnessed = PreprintRequest, True, 2, 100, True
 
-    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+    async def ask(self, variant: str, request: PreprintRequest, *, offset: int, limit: int) -> Answer:
         """One page of the DOIs of preprints that match `variant`, numbers of Europe PMC where there is no DOI."""
-        assert isinstance(request, PreprintRequest)
         term, end = request.term(variant), offset + limit
         kind = "core" if limit <= WHOLE_RECORDS else "lite"
         found: list[EuropePMCRecord] = []
@@ -70,8 +69,7 @@ class Preprints(EuropePMCService, Source):
         records = named if kind == "core" else {}
         return Answer(tuple(named), total, records, remarks=remarks, translation=term, sent=term)
 
-    def sent(self, variant: str, request: SearchRequest) -> str:
-        assert isinstance(request, PreprintRequest)
+    def sent(self, variant: str, request: PreprintRequest) -> str:
         return request.term(variant)
 
     async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:

@@ -11,10 +11,10 @@ import httpx
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
-from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, text_at, text_of
-from deepcritical_mcp.sources.base import Net, SourceCheck
-from deepcritical_mcp.sources.json_api import JsonApi
+from deepcritical_mcp.sources.base import SourceCheck
+from deepcritical_mcp.sources.json_api import JsonApi, JsonService
 from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup
 from deepcritical_mcp.sources.pubmed.eutils import PROVIDER, EUtilities, eutilities, explain_refusal, ncbi_client
 from deepcritical_mcp.sources.settings import PubMedSettings
@@ -47,19 +47,16 @@ class ECitMatch(PlaceLookup):
         return await self._eutils.ecitmatch(rows) if rows else []
 
 
-class CitationMatcher(ReferenceLookup):
+class CitationMatcher(JsonService, ReferenceLookup):
     """The citation matcher of PubMed's site, which reads a citation as it is written."""
 
     name = "citmatch"
     title = CITATION_MATCHER
 
-    def __init__(self, client: ApiClient, *, base_url: str) -> None:
-        self._api = JsonApi(client, base_url)
-
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        client = ncbi_client(settings, net, provider=cls.name, title=cls.title, keyless=True)
-        return cls(client, base_url=settings.of(PubMedSettings).citmatch_url)
+        client = ncbi_client(settings, net, provider=cls.name, title=cls.title)
+        return cls(JsonApi(client, settings.of(PubMedSettings).citmatch_url))
 
     async def match(self, reference: str) -> Sequence[RecordIds]:
         """See `ReferenceLookup`."""

@@ -10,9 +10,9 @@ import html
 import json
 import math
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, TypeVar, Unpack, cast
 from xml.parsers.expat import ExpatError
 
 import httpx
@@ -28,10 +28,17 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
 )
 from deepcritical_mcp.logs import hide
-from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.net.client import ApiClient, Net
 from deepcritical_mcp.net.json_fields import field_at, list_of, mapping_of, number_of, rows_of, text_of
-from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.json_api import ApiOfService, Explain, JsonApi, is_web_page, paced_client
+from deepcritical_mcp.sources.json_api import (
+    ApiOfService,
+    Explain,
+    JsonApi,
+    Params,
+    RequestOptions,
+    is_web_page,
+    paced_client,
+)
 from deepcritical_mcp.sources.settings import PubMedSettings
 from deepcritical_mcp.text import clean_line, limited
 
@@ -59,26 +66,12 @@ class EUtilities:
         self.has_email = bool(email)
 
     async def esearch(
-        self,
-        term: str,
-        *,
-        db: str = "pubmed",
-        retstart: int = 0,
-        retmax: int = 20,
-        sort: str = "relevance",
-        mindate: str = "",
-        maxdate: str = "",
-        rettype: Literal["", "count"] = "",
+        self, term: str, *, db: str = "pubmed", retstart: int = 0, retmax: int = 20, **more: str
     ) -> ESearchAnswer:
-        """Search `db`, or only count what there is. Dates ("YYYY[/MM[/DD]]") are those of publication; one alone leaves
-        the other end open."""
-        params = {"db": db, "term": term, "retstart": str(retstart), "retmax": str(retmax), "sort": sort}
-        if mindate or maxdate:
-            params |= {"datetype": "pdat", "mindate": mindate or "1000", "maxdate": maxdate or "3000"}
-        params |= {"rettype": rettype} if rettype else {}
-
+        """Search `db`, best match first; `more` are other parameters of esearch, such as "sort" and "mindate"."""
+        params = {"db": db, "term": term, "retstart": str(retstart), "retmax": str(retmax), "sort": "relevance", **more}
         read = partial(read_esearch, first=retstart if retmax else math.inf)
-        return await self._ask("esearch", params | {"retmode": "json"}, read)
+        return await self._ask("esearch.fcgi", params | {"retmode": "json"}, read)
 
     async def efetch(self, pmids: Sequence[str], read: Callable[[bytes], T]) -> T:
         """The XML of PubMed records, parsed by `read` in a worker thread.
@@ -86,26 +79,26 @@ class EUtilities:
         If `read` raises a retryable ProviderError, the records are fetched again.
         """
         params = {"db": "pubmed", "retmode": "xml", "id": ",".join(pmids)}
-        return await self._ask("efetch", params, read, reader=read, step="next")
+        return await self._ask("efetch.fcgi", params, read, kind=read, step="next")
 
     async def efetch_pmc(self, pmcids: Sequence[str], read: Callable[[bytes], T]) -> T:
         """The JATS of articles in PMC ("PMC3040717"), parsed like that of `efetch`."""
         params = {"db": "pmc", "retmode": "xml", "id": ",".join(one.removeprefix("PMC") for one in pmcids)}
-        return await self._ask("efetch", params, read, reader=read, in_body=True)
+        return await self._ask("efetch.fcgi", params, read, kind=read, in_body=True)
 
     async def esummary_json(self, ids: Sequence[str], *, db: str) -> Mapping[str, Mapping[str, object]]:
         """Document summaries by id; ids without a summary are missing."""
-        return await self._ask("esummary", {"db": db, "retmode": "json", "id": ",".join(ids)}, read_esummary)
+        return await self._ask("esummary.fcgi", {"db": db, "retmode": "json", "id": ",".join(ids)}, read_esummary)
 
     async def espell(self, term: str) -> str:
         """The spelling that NCBI suggests for `term`; "" if it has no suggestion."""
-        return await self._ask("espell", {"db": "pubmed", "term": term}, read_espell)
+        return await self._ask("espell.fcgi", {"db": "pubmed", "term": term}, read_espell)
 
     async def elink(self, pmid: str, *, linkname: str) -> list[str]:
         """PMIDs linked to `pmid` by `linkname`, e.g. "pubmed_pubmed_refs", the closest first, without `pmid`."""
         params = {"dbfrom": "pubmed", "db": "pubmed", "id": pmid, "linkname": linkname, "retmode": "json"}
         params["cmd"] = "neighbor_score" if linkname == "pubmed_pubmed" else "neighbor"
-        linked = await self._ask("elink", params, lambda body: read_elink(body, linkname))
+        linked = await self._ask("elink.fcgi", params, lambda body: read_elink(body, linkname))
         return [one for one in linked if one != pmid]
 
     async def ecitmatch(self, citations: Sequence[str]) -> list[str]:
@@ -113,31 +106,16 @@ class EUtilities:
         nothing, or more than one article."""
         rows = "\r".join(f"{one}|{key}|" for key, one in enumerate(citations, start=1))
         params = {"db": "pubmed", "retmode": "xml", "bdata": rows}
-        return await self._ask("ecitmatch", params, lambda body: read_ecitmatch(body, len(citations)), script="cgi")
+        return await self._ask("ecitmatch.cgi", params, lambda body: read_ecitmatch(body, len(citations)))
 
     async def _ask(
-        self,
-        utility: str,
-        params: Mapping[str, str],
-        read: Callable[[bytes], T],
-        *,
-        reader: Hashable = None,
-        step: Literal["first", "next"] = "first",
-        in_body: bool = False,
-        script: Literal["fcgi", "cgi"] = "fcgi",
+        self, utility: str, params: Params, read: Callable[[bytes], T], **options: Unpack[RequestOptions]
     ) -> T:
-        """Send a request, or wait for the same one; `reader` distinguishes requests that are parsed differently."""
+        """Send a request, or wait for the same one."""
         is_long = sum(map(len, (*params.values(), *self._identity.values()))) > MAX_QUERY_STRING
-        in_body = in_body or self.has_key or is_long
+        options["in_body"] = options.get("in_body", False) or self.has_key or is_long
         try:
-            return await self._api.get(
-                f"{utility}.{script}",
-                params,
-                lambda answer: read(answer.content),
-                kind=reader,
-                in_body=in_body,
-                step=step,
-            )
+            return await self._api.get(utility, params, lambda answer: read(answer.content), **options)
         except ProviderError as error:
             if not self._key or self._key not in error.message:
                 raise
@@ -153,21 +131,12 @@ MAX_IDS = 200
 
 
 def ncbi_client(
-    settings: Settings,
-    net: Net,
-    *,
-    provider: str,
-    title: str,
-    explain: Explain | None = None,
-    keyless: bool = False,
-    steps: int = 1,
+    settings: Settings, net: Net, *, provider: str, title: str, explain: Explain | None = None, steps: int = 1
 ) -> ApiClient:
     """A client at the pace that all of NCBI's services share; `steps` is how many requests a call sends."""
     key = settings.of(PubMedSettings).ncbi_api_key.get_secret_value()
     spacing = SPACING_WITH_KEY if key else SPACING_WITHOUT_KEY
-    api = ApiOfService(
-        provider, title, lambda settings: settings.of(PubMedSettings).ncbi_base_url, spacing, explain, keyless
-    )
+    api = ApiOfService(provider, title, lambda settings: settings.of(PubMedSettings).ncbi_base_url, spacing, explain)
     return paced_client(settings, net, api, steps=steps, shared_pace="ncbi", key=key)
 
 
@@ -193,8 +162,6 @@ _REQUEST_ERRORS = re.compile(
 )
 _XML_ERROR = re.compile(rb"<ERROR>(.*?)(?:</ERROR>|$)", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
-_BACKEND = "proxy_stream()"  # the component of efetch that reports outages of its backend as HTTP 400
-_NO_POSSIBLE_ID = "id list is empty"
 
 
 def _result(*path: str) -> Any:
@@ -205,6 +172,7 @@ BoundedLine = Annotated[str, AfterValidator(lambda text: clean_line(limited(text
 First = BeforeValidator(lambda value: cast("list[object]", value)[:MAX_LISTED] if isinstance(value, list) else value)
 BoundedLines = Annotated[tuple[BoundedLine, ...], First]
 Number = Annotated[str, Field(pattern=r"^\d+$")]
+Numbers = Annotated[tuple[Number, ...], First, AfterValidator(lambda ids: tuple(dict.fromkeys(ids)))]
 
 
 class NoPossibleIdError(ProviderRequestError):
@@ -225,9 +193,7 @@ class ESearchAnswer(BaseModel, frozen=True):
     """
 
     count: Annotated[int, Field(ge=0), _result("count")]
-    ids: Annotated[
-        tuple[Number, ...], First, AfterValidator(lambda ids: tuple(dict.fromkeys(ids))), _result("idlist")
-    ] = ()
+    ids: Annotated[Numbers, _result("idlist")] = ()
     query_translation: Annotated[BoundedLine, _result("querytranslation")] = ""
     phrases_not_found: Annotated[BoundedLines, _result("errorlist", "phrasesnotfound")] = ()
     fields_not_found: Annotated[BoundedLines, _result("errorlist", "fieldsnotfound")] = ()
@@ -296,11 +262,8 @@ def refuse_other_data(body: bytes) -> None:
     if not body.strip():
         raise unreadable("it is empty")
     if is_web_page(body):
-        raise ProviderUnavailableError(
-            PROVIDER,
-            "PubMed answered with a web page instead of data, so it is probably under maintenance. "
-            "Try again in a few minutes.",
-        )
+        reason = "a web page instead of data, so it is probably under maintenance"
+        raise ProviderUnavailableError(PROVIDER, f"PubMed answered with {reason}. Try again in a few minutes.")
 
 
 def refuse_xml_errors(body: bytes) -> None:
@@ -320,23 +283,19 @@ def explain_refusal(response: httpx.Response) -> ProviderError | None:
     efetch responds with 400 both for a backend outage, which is temporary, and for impossible ids.
     """
     if response.status_code in (401, 403):
-        return AuthenticationError(
-            PROVIDER,
-            f"NCBI refused access (HTTP {response.status_code}). Check NCBI_API_KEY, or unset it; without a key, NCBI "
-            "has blocked this network for a while.",
-        )
+        advice = "Check NCBI_API_KEY, or unset it; without a key, NCBI has blocked this network for a while."
+        return AuthenticationError(PROVIDER, f"NCBI refused access (HTTP {response.status_code}). {advice}")
     if response.status_code != 400:
         return None
     message = response.content[:MAX_MESSAGE].decode("utf-8", "replace").lower()
-    if _BACKEND in message:
+    if "proxy_stream()" in message:  # the component of efetch that reports outages of its backend as HTTP 400
         return ProviderUnavailableError(PROVIDER, "PubMed's own backend is down (HTTP 400). Try again in a minute.")
-    if _NO_POSSIBLE_ID in message:
+    if "id list is empty" in message:
         return NoPossibleIdError(PROVIDER, "PubMed has no such record. Check the PMID.")
     if "api key invalid" in message or "api-key" in message:
         return _wrong_key()
-    return ProviderRequestError(
-        PROVIDER, "PubMed refused the request (HTTP 400). Check the query's syntax, or make it shorter."
-    )
+    told = "PubMed refused the request (HTTP 400). Check the query's syntax, or make it shorter."
+    return ProviderRequestError(PROVIDER, told)
 
 
 def unreadable(reason: str) -> ProviderResponseError:
@@ -346,10 +305,8 @@ def unreadable(reason: str) -> ProviderResponseError:
 
 def _error_of(message: str) -> ProviderError:
     """The error behind NCBI's message, which is quoted without markup."""
-    quote = (
-        clean_line(_TAG.sub(" ", html.unescape(message[:MAX_MESSAGE]))).strip(" .:")[:MAX_QUOTE_LENGTH]
-        or "no reason given"
-    )
+    said = clean_line(_TAG.sub(" ", html.unescape(message[:MAX_MESSAGE]))).strip(" .:")
+    quote = said[:MAX_QUOTE_LENGTH] or "no reason given"
     if "api key" in quote.lower():
         return _wrong_key()
     if _REQUEST_ERRORS.search(quote):

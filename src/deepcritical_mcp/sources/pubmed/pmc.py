@@ -12,11 +12,11 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmcid, normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
-from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.net.json_fields import first_records, json_answer, list_of, mapping_of, text_at
+from deepcritical_mcp.net.client import ApiClient, Net
+from deepcritical_mcp.net.json_fields import first_records, json_answer, json_if_any, list_of, text_at
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.reading.reader_process import read_articles
-from deepcritical_mcp.sources.base import Net, SourceCheck
+from deepcritical_mcp.sources.base import SourceCheck
 from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.pubmed.eutils import (
@@ -88,8 +88,7 @@ def explain_pmc_refusal(response: httpx.Response) -> ProviderError | None:
 
 def _of_pmc(error: ProviderError) -> ProviderError:
     """An error of E-utilities under PMC's name: they say "PubMed" for all of NCBI's databases."""
-    message = error.message.replace("PubMed", TITLE)
-    return type(error)(NAME, message, retry_after=error.retry_after)
+    return type(error)(NAME, error.message.replace("PubMed", TITLE), retry_after=error.retry_after)
 
 
 def _record(reading: Reading | None) -> Publication | None:
@@ -160,16 +159,13 @@ class IdConverter:
     """The ID converter, which takes ids of one kind in a request. Raises only ProviderErrors."""
 
     def __init__(self, client: ApiClient, *, base_url: str, email: str = "") -> None:
-        self._api = JsonApi(client, base_url, identity={"tool": TOOL, **({"email": email} if email else {})})
+        self._api = JsonApi(client, base_url, identity={"tool": TOOL, "email": email})
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         """The converter as the settings describe it. It shares the pace of E-utilities: NCBI names no other."""
-        client = ncbi_client(
-            settings, net, provider=CONVERTER, title=CONVERTER_TITLE, explain=explain_conversion, keyless=True
-        )
-        base_url = settings.of(PubMedSettings).idconv_base_url
-        return cls(client, base_url=base_url, email=settings.ncbi_email.strip())
+        client = ncbi_client(settings, net, provider=CONVERTER, title=CONVERTER_TITLE, explain=explain_conversion)
+        return cls(client, base_url=settings.of(PubMedSettings).idconv_base_url, email=settings.ncbi_email.strip())
 
     async def convert(self, ids: Sequence[RecordIds]) -> Sequence[RecordIds]:
         """The ids of publications, in order, as given and with what the converter adds: one request for each kind of id
@@ -199,16 +195,12 @@ class IdConverter:
                 parts += [part[:middle], part[middle:]] if middle else []
             if not parts:
                 return found
-        raise ProviderRequestError(
-            CONVERTER, f"{CONVERTER_TITLE} refuses too many of these ids. Check them, or ask for fewer."
-        )
+        told = f"{CONVERTER_TITLE} refuses too many of these ids. Check them, or ask for fewer."
+        raise ProviderRequestError(CONVERTER, told)
 
     async def _ask(self, kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:
         params = {"ids": ",".join(batch), "idtype": kind, "format": "json"}
-
-        return await self._api.get(
-            "", params, lambda one: _read(json_answer(CONVERTER, CONVERTER_TITLE, one), kind, batch)
-        )
+        return await self._api.get("", params, lambda answer: _read(answer, kind, batch))
 
     def check(self) -> SourceCheck:
         """The check for `doctor`."""
@@ -226,22 +218,20 @@ def _key(ids: RecordIds) -> tuple[IdKind, str] | None:
     return ("doi", normalize_doi(ids.doi)) if ids.doi else None
 
 
-def _read(payload: Mapping[str, object], kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:
+def _read(response: httpx.Response, kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:
     """The ids in an answer by those that were asked for. A record with an error says only that PMC has no such article;
     one of another article says nothing.
 
     Raises ProviderResponseError if a record is missing or about something else.
     """
+    payload = json_answer(CONVERTER, CONVERTER_TITLE, response)
     if payload.get("status") not in ("ok", None) or "records" not in payload:
         raise ProviderResponseError(CONVERTER, f"{CONVERTER_TITLE} sent an answer without records.")
     wanted = {value.lower(): value for value in batch}
     found: dict[str, RecordIds] = {}
     for row in first_records(payload["records"]):
-        ids = RecordIds(
-            pmid=normalize_pmid(text_at(row, "pmid")),
-            pmcid=text_at(row, "pmcid").upper(),
-            doi=normalize_doi(text_at(row, "doi")),
-        )
+        pmid, pmcid, doi = (text_at(row, name) for name in ("pmid", "pmcid", "doi"))
+        ids = RecordIds(normalize_pmid(pmid), pmcid.upper(), normalize_doi(doi))
         requested = text_at(row, "requested-id") or getattr(ids, kind)
         if value := wanted.get(normalize_doi(requested) if kind == "doi" else requested.lower()):
             own = getattr(ids, kind).lower()
@@ -256,9 +246,5 @@ def explain_conversion(response: httpx.Response) -> ProviderError | None:
     """The error behind a refusal: an id of the wrong kind fails a whole batch."""
     if response.status_code != 400:
         return None
-    try:
-        payload = json_answer(CONVERTER, CONVERTER_TITLE, response)
-    except ProviderResponseError:
-        return None
-    codes = [text_at(row, "code") for row in list_of(mapping_of(payload).get("errors"))]
+    codes = [text_at(row, "code") for row in list_of(json_if_any(response).get("errors"))]
     return RefusedIdsError(CONVERTER, f"{CONVERTER_TITLE} refused the ids ({', '.join(codes)}).") if codes else None

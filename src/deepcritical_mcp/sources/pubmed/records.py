@@ -44,19 +44,15 @@ def text_at(element: Element, *paths: str) -> str:
 def texts_at(element: Element, path: str) -> tuple[str, ...]:
     """The texts of the elements at `path` that are not empty, each on one line."""
     texts = (limited(_plain(found), MAX_TEXT) for found in element.iterfind(path))
-    return tuple(filter(None, (" ".join(repair_letters(text).split()) for text in texts)))
+    return tuple(filter(None, (" ".join(_ENCODED_TWICE.sub(repaired, text).split()) for text in texts)))
 
 
-def repair_letters(text: str) -> str:
-    """`text` with Latin letters decoded that older records have encoded twice: "FÅ\\x93tus" becomes "Fœtus".
+def repaired(match: re.Match[str]) -> str:
+    """Latin letters that older records have encoded twice, decoded: "FÅ\\x93tus" becomes "Fœtus".
 
     Only what is certain is touched, within a word: correct text has no capital "Ã" and a sign next to a lower-case
     letter, and no control character next to any letter.
     """
-    return _ENCODED_TWICE.sub(_decoded, text)
-
-
-def _decoded(match: re.Match[str]) -> str:
     start, end = match.span()
     around = match.string[max(start - 1, 0) : start], match.string[end : end + 1]
     has_control = any(letter < "\xa0" for letter in match[0])
@@ -107,20 +103,15 @@ def article(record: Element) -> Publication:
         fields["title"] = fields["vernacular_title"]
     if fields["medline_abbreviation"] == fields["journal_abbreviation"]:
         fields["medline_abbreviation"] = ""
-    return _publication(
-        first(record, "MedlineCitation"),
-        entry,
-        fields
-        | _registrations(entry)
-        | {
-            "date": electronic if ahead else printed or electronic,
-            "authors": _names(entry),
-            "pmcid": fields["pmcid"] or next((one for one in older if one.startswith("PMC")), ""),
-            "pages": fields["pages"] or _pages(entry) or number,
-            "issue_date": in_words if printed and not ahead else "",
-            "electronic_date": electronic or UNKNOWN_DATE,
-        },
-    )
+    fields |= _registrations(entry) | {
+        "date": electronic if ahead else printed or electronic,
+        "authors": _names(entry),
+        "pmcid": fields["pmcid"] or next((one for one in older if one.startswith("PMC")), ""),
+        "pages": fields["pages"] or _pages(entry) or number,
+        "issue_date": in_words if printed and not ahead else "",
+        "electronic_date": electronic or UNKNOWN_DATE,
+    }
+    return _publication(first(record, "MedlineCitation"), entry, fields)
 
 
 def book(record: Element) -> Publication:
@@ -131,22 +122,18 @@ def book(record: Element) -> Publication:
     whole, is_chapter = first(document, "Book"), bool(fields["title"])
     contributed, published = _date(document, "ContributionDate"), _date(whole, "PubDate")
     begun, ended = _date(whole, "BeginningDate")[:4], _date(whole, "EndingDate")[:4]
-    return _publication(
-        document,
-        document,
-        fields
-        | {
-            "title": fields["title"] or fields["book_title"],
-            # A chapter's DOI is not its book's.
-            "doi": fields["doi"] or ("" if is_chapter else text_at(whole, "ELocationID[@EIdType='doi'][@ValidYN='Y']")),
-            "date": contributed or published if is_chapter else published or contributed,
-            "authors": _names(document) or _names(whole),
-            "editors": _names(whole, document, editors=True),
-            "pages": fields["pages"] or _pages(document),
-            "book_years": f"{begun}-{ended}" if begun else published[:4] if is_chapter else "",
-            "revised_date": _date(document, "DateRevised") or UNKNOWN_DATE,
-        },
-    )
+    fields |= {
+        "title": fields["title"] or fields["book_title"],
+        # A chapter's DOI is not its book's.
+        "doi": fields["doi"] or ("" if is_chapter else text_at(whole, "ELocationID[@EIdType='doi'][@ValidYN='Y']")),
+        "date": contributed or published if is_chapter else published or contributed,
+        "authors": _names(document) or _names(whole),
+        "editors": _names(whole, document, editors=True),
+        "pages": fields["pages"] or _pages(document),
+        "book_years": f"{begun}-{ended}" if begun else published[:4] if is_chapter else "",
+        "revised_date": _date(document, "DateRevised") or UNKNOWN_DATE,
+    }
+    return _publication(document, document, fields)
 
 
 def _publication(citation: Element, entry: Element, fields: dict[str, object]) -> Publication:
@@ -154,16 +141,12 @@ def _publication(citation: Element, entry: Element, fields: dict[str, object]) -
     pmid = text_at(citation, "PMID")
     if not pmid.isdecimal():
         raise ValueError("it has no PMID")
-    links = (
-        RecordLink(link.get("RefType", ""), text_at(link, "RefSource"), text_at(link, "PMID"))
-        for link in citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
-    )
+    linked = citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
+    links = (RecordLink(one.get("RefType", ""), text_at(one, "RefSource"), text_at(one, "PMID")) for one in linked)
     types, journal = cast("tuple[str, ...]", fields["publication_types"]), str(fields.get("journal_abbreviation", ""))
     status, notices = status_from_links(links, types, journal)
-    grants = (
-        ", ".join(filter(None, (text_at(grant, name) for name in ("GrantID", "Agency", "Country"))))
-        for grant in entry.iterfind("GrantList/Grant")
-    )
+    granted = entry.iterfind("GrantList/Grant")
+    given = ([text_at(one, name) for name in ("GrantID", "Agency", "Country")] for one in granted)
     common: dict[str, object] = {
         "title": clean_line(str(fields["title"])) or NO_TITLE,
         "vernacular_title": "" if fields["vernacular_title"] == fields["title"] else fields["vernacular_title"],
@@ -173,7 +156,7 @@ def _publication(citation: Element, entry: Element, fields: dict[str, object]) -
         "pmid": pmid,
         "status": status,
         "status_notices": notices,
-        "grants": tuple(dict.fromkeys(grants)),
+        "grants": tuple(dict.fromkeys(", ".join(filter(None, grant)) for grant in given)),
     }
     abstract = clean_text(_abstract(entry, citation)) or NO_ABSTRACT
     return Publication.of("abstract", abstract, provider="pubmed", source="pubmed", **(fields | common))
@@ -181,15 +164,10 @@ def _publication(citation: Element, entry: Element, fields: dict[str, object]) -
 
 def _registrations(entry: Element) -> dict[str, object]:
     """Accession numbers with their bank; `nct` where the record names exactly one trial of ClinicalTrials.gov."""
-    banks = [
-        (text_at(bank, "DataBankName"), number)
-        for bank in entry.iterfind("DataBankList/DataBank")
-        for number in texts_at(bank, "AccessionNumberList/AccessionNumber")
-    ]
+    listed = ((one, text_at(one, "DataBankName")) for one in entry.iterfind("DataBankList/DataBank"))
+    banks = [(name, number) for one, name in listed for number in texts_at(one, "AccessionNumberList/AccessionNumber")]
     trials = {number.upper() for _, number in banks if number.upper().startswith("NCT")}
-    named = (
-        number if bank and number.upper().startswith(bank.upper()) else f"{bank} {number}" for bank, number in banks
-    )
+    named = (one if bank and one.upper().startswith(bank.upper()) else f"{bank} {one}" for bank, one in banks)
     return {"registrations": tuple(dict.fromkeys(named)), "nct": trials.pop() if len(trials) == 1 else ""}
 
 
@@ -215,13 +193,8 @@ def _sections(abstract: Element) -> str:
 def _names(*parents: Element, editors: bool = False) -> tuple[AuthorName, ...]:
     """Authors or editors in the record's order, without names that were corrected later (ValidYN="N")."""
     lists = (one for parent in parents for one in parent.iterfind("AuthorList"))
-    people = (
-        author
-        for one in lists
-        if (one.get("Type") == "editors") == editors
-        for author in one.iterfind("Author")
-        if author.get("ValidYN") != "N"
-    )
+    wanted = (one for one in lists if (one.get("Type") == "editors") == editors)
+    people = (author for one in wanted for author in one.iterfind("Author") if author.get("ValidYN") != "N")
     return authors_at(people, _AUTHOR, texts_at)
 
 

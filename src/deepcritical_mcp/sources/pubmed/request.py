@@ -11,7 +11,7 @@ from pydantic import model_validator
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import Publication, SearchFilter, language_names
-from deepcritical_mcp.sources.base import DatedRequest, any_of
+from deepcritical_mcp.sources.base import DatedRequest, Remaining, any_of
 from deepcritical_mcp.text import clean_line, counted, data_lines
 
 _ROW = re.compile(r"(?P<type>[^:?]+)(?:: (?P<common>[^?]+))?(?: \? (?P<vague>.+))?")
@@ -185,9 +185,7 @@ class PubMedRequest(DatedRequest):
         yield from (f"{name} {clean_line(value)}" for name, value in names.items() if clean_line(value))
         yield f"added to PubMed since {self.since}" if self.since else ""
 
-    def leave_out(
-        self, found: Sequence[Publication], scores: Mapping[str, float]
-    ) -> tuple[list[Publication], tuple[str, ...]]:
+    def leave_out(self, found: Sequence[Publication], scores: Mapping[str, float]) -> Remaining:
         """`found` without retracted papers, unless requested."""
         retracted = [one.pmid for one in found if one.status == "retracted" and not self.include_retracted]
         if not retracted:

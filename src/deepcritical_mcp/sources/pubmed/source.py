@@ -25,6 +25,7 @@ from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.memory import SizedCache
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.cache import Cache, cache_key
+from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.net.json_fields import rows_of, text_at, texts_of
 from deepcritical_mcp.sources.base import (
     Answer,
@@ -33,8 +34,6 @@ from deepcritical_mcp.sources.base import (
     Finding,
     Hits,
     MeshDescriptor,
-    Net,
-    SearchRequest,
     Source,
     SourceCheck,
     Vocabulary,
@@ -111,7 +110,7 @@ _ABOUT_STATUS = ("retract", "concern")
 """Words of queries that may ask for the status of records: records sent earlier could contradict what they find."""
 
 
-class PubMed(Source):
+class PubMed(Source[PubMedRequest]):
     """PubMed through E-utilities: esearch returns PMIDs, efetch their records."""
 
     name = PROVIDER
@@ -124,11 +123,8 @@ class PubMed(Source):
     id_name = "PMID"
     links = {kind: lists for kind, (_, lists) in _LINKS.items()}  # noqa: RUF012
 
-    def __init__(
-        self, eutils: EUtilities, mesh: PubMedVocabulary | None = None, completer: Completer | None = None
-    ) -> None:
-        self.vocabulary = mesh
-        self.completer = completer
+    def __init__(self, eutils: EUtilities, mesh: Vocabulary | None = None, completer: Completer | None = None) -> None:
+        self.vocabulary, self.completer = mesh, completer
         self._eutils = eutils
         self._recent = RecentRecords()
         self._answers = SizedCache[Hashable, ESearchAnswer](MAX_KEPT_IDS, KEPT_FOR_PAGES)
@@ -141,21 +137,19 @@ class PubMed(Source):
         vocabulary = PubMedVocabulary(eutils, cache_dir=settings.cache_dir, origin=origin)
         return cls(eutils, vocabulary, IdConverter.create(settings, net))
 
-    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+    async def ask(self, variant: str, request: PubMedRequest, *, offset: int, limit: int) -> Answer:
         """One page of the PMIDs that match `variant`, and how PubMed interpreted it.
 
         A page of several variants is ranked from the first results of each. So the next pages use the answers that the
         first one was given: they fit together, and cost no more searches.
         """
-        assert isinstance(request, PubMedRequest)
         term, sort = request.term(variant), _SORTS[request.sort]
-        mindate, maxdate = (day.replace("-", "/") for day in request.dates)
-        key = term, offset, limit, sort, mindate, maxdate
+        days = [day.replace("-", "/") for day in request.dates]
+        dates = {"datetype": "pdat", "mindate": days[0] or "1000", "maxdate": days[1] or "3000"} if any(days) else {}
+        key = term, offset, limit, sort, *days
         found = self._answers.get([key]).get(key) if request.offset else None
         if found is None:
-            found = await self._eutils.esearch(
-                term, retstart=offset, retmax=limit, sort=sort, mindate=mindate, maxdate=maxdate
-            )
+            found = await self._eutils.esearch(term, retstart=offset, retmax=limit, sort=sort, **dates)
             if any(word in variant.lower() for word in _ABOUT_STATUS):
                 self._recent.drop(found.ids)
             if len(request.queries) > 1:
@@ -173,8 +167,7 @@ class PubMed(Source):
         sent, translation = self.sent(variant, request), found.query_translation
         return Answer(found.ids, found.count, remarks=remarks, translation=translation, sent=sent)
 
-    def sent(self, variant: str, request: SearchRequest) -> str:
-        assert isinstance(request, PubMedRequest)
+    def sent(self, variant: str, request: PubMedRequest) -> str:
         days = zip(("mindate", "maxdate"), request.dates, strict=True)
         dates = {name: day.replace("-", "/") for name, day in days if day}
         term = request.term(variant)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from deepcritical_mcp.data_files import data_table
+from deepcritical_mcp.data_files import data_patterns, data_table
 from deepcritical_mcp.net.json_fields import (
     field_at,
     list_of,
@@ -268,39 +268,11 @@ def locations(rows: list[Row]) -> list[str]:
 
 
 REMOVED = "[contact removed]"
-_EMAIL = re.compile(
-    r"(?:mailto: ?)?(?<![\w.%+-])[\w.%+-]{1,64}+(?:@| ?[\[(] ?at ?[\])] ?)"
-    r"[a-z0-9-]{1,63}(?:(?:\.| ?[\[(] ?dot ?[\])] ?)[a-z0-9-]{1,63}){0,5}(?:\.| ?[\[(] ?dot ?[\])] ?)[a-z]{2,24}"
-    r"(?![\w-])",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(
-    r"(?<![\w.,/:+)\]\-\u2010-\u2013])[+(]{0,2}[0-9](?:[ ()./\-\u2010-\u2013]{0,2}[0-9]){6,14}"
-    r"(?![\w%])(?![.,/:-][0-9])(?! ?(?:%|[x×] |mg|g|kg|[µμ]g|ug|mcg|ng|m?l|[im]?u|units?|cells?|copies|times|seconds?|"
-    r"minutes?|hours?|days?|weeks?|months?|years?|patients|participants|subjects|people)\b)"
-    r"(?: ?(?:ext\.?|extension|x)[ :.]{0,2}[0-9]{1,6})?",
-    re.IGNORECASE,
-)
-"""What may be a telephone number: not before another digit, nor before what is counted."""
-_NORTH_AMERICAN = re.compile(
-    r"(?:1[ .-]{1,2})?(?:\([2-9][0-9]{2}\)[ .-]{0,2}|[2-9][0-9]{2}[ .\-\u2010-\u2013])"
-    r"[0-9]{3}[ .\-\u2010-\u2013][0-9]{4}(?![0-9])"
-)
-"""555-234-5678, (555) 234-5678, 1-800-234-5678."""
-_TELEPHONE = r"\b(?:tel|telephone|phone|cellphone|mobile|fax|telefax|hotline|whatsapp|call|dial"
-_LABEL = re.compile(
-    rf"{_TELEPHONE})\b[ :.;#,]{{0,3}}(?:(?:no|nr|number|numbers|line|at|on|is)\b[ :.#]{{0,3}}){{0,2}}$", re.IGNORECASE
-)
-_CUE = re.compile(rf"{_TELEPHONE}|reach|contact(?! (?:lens|dermat)))\b", re.IGNORECASE)
-_STUDY_NUMBER = re.compile(
-    r"\b(?:study|trial|protocol|number|no\.?|id|registry|code|reference|eudract)[ :#]{0,3}$", re.I
+_, _EMAIL, _NUMBER, _NORTH_AMERICAN, _LABEL, _CUE, _STUDY_NUMBER, _DAY = (
+    re.compile(pattern, re.IGNORECASE) for pattern in data_patterns(__file__, "contact_patterns.txt").values()
 )
 _REACH = 80
 """Characters before a number in which a word must say that it is a telephone number."""
-_DAY = re.compile(
-    r"(?:19|20)[0-9]{2}[ ./-][0-9]{1,2}[ ./-][0-9]{1,2}|[0-9]{1,2}[ ./-][0-9]{1,2}[ ./-](?:19|20)[0-9]{2}"
-    r"|\(?(?:19|20)[0-9]{2}[ /\-\u2010-\u2013]{1,3}(?:19|20)[0-9]{2}|(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])[0-3][0-9]"
-)
 
 
 def without_contacts(text: str) -> str:
@@ -330,9 +302,5 @@ def _is_telephone(found: re.Match[str]) -> bool:
         is_plain = " " not in number and not all(one.endswith("0") for one in ends) and ends[2][:2] not in ("19", "20")
         return "(" in number or is_plain or is_announced
     # The 0 of most countries in front; other numbers begin so too.
-    return (
-        re.match(r"\(?0[1-9]", number) is not None
-        and is_announced
-        and not (is_row or is_date)
-        and sum(map(len, groups)) > 8
-    )
+    begins = re.match(r"\(?0[1-9]", number) is not None
+    return begins and is_announced and not (is_row or is_date) and sum(map(len, groups)) > 8

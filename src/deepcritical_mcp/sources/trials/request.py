@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
@@ -92,8 +92,7 @@ class TrialRequest(SearchRequest):
 
     @model_validator(mode="after")
     def _check_fields(self) -> Self:
-        for name in ("condition", "intervention"):
-            text = clean_line(cast("str", getattr(self, name)))
+        for name, text in (("condition", clean_line(self.condition)), ("intervention", clean_line(self.intervention))):
             if text and (problem := query_problem(text)):
                 raise InvalidInputError(f"{name}: {problem}.")
         if len(self.country) > MAX_COUNTRY:

@@ -37,7 +37,7 @@ from deepcritical_mcp.net.json_fields import (
     texts_of,
 )
 from deepcritical_mcp.reading import Block, Reading, Section, assembled, outline, with_text
-from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source, SourceCheck, as_sent
+from deepcritical_mcp.sources.base import Answer, Fetched, Source, SourceCheck, as_sent
 from deepcritical_mcp.sources.fields import field_table, fields_at, json_texts
 from deepcritical_mcp.sources.json_api import ApiOfService, JsonService
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, RecordLookup, Wanted
@@ -82,10 +82,8 @@ def former_numbers(study: Study) -> tuple[str, ...]:
 def attribution(study: Study) -> str:
     """What must be said wherever the text is used, by the terms of ClinicalTrials.gov."""
     dated = f", data of {day}" if (day := text_at(study, "derivedSection.miscInfoModule.versionHolder")) else ""
-    return (
-        f"Source: ClinicalTrials.gov, U.S. National Library of Medicine{dated}. The text is the sponsor's; its layout "
-        "was changed."
-    )
+    source = f"Source: ClinicalTrials.gov, U.S. National Library of Medicine{dated}."
+    return f"{source} The text is the sponsor's; its layout was changed."
 
 
 def trial_fields(study: Study) -> dict[str, object]:
@@ -122,9 +120,8 @@ def trial_reading(study: Study) -> Reading:
     protocol = mapping_of(study.get("protocolSection"))
     sections = [*outline(with_text([*_registration(protocol), *results_of(mapping_of(study.get("resultsSection")))]))]
     content, parts = assembled([*sections, *_references(mapping_of(protocol.get("referencesModule")))])
-    return Reading(
-        content, parts, trial_fields(study), licence="Free to use, with attribution", remarks=(attribution(study),)
-    )
+    licence, remarks = "Free to use, with attribution", (attribution(study),)
+    return Reading(content, parts, trial_fields(study), licence=licence, remarks=remarks)
 
 
 def _registration(protocol: Study) -> Iterator[Block]:
@@ -391,16 +388,15 @@ def _page(response: httpx.Response) -> tuple[Sequence[Study], int]:
 _NUMBER_IN_TEXT = re.compile(r"\bNCT[0-9]{8}\b", re.IGNORECASE)
 
 
-class Trials(TrialsService, Source):
+class Trials(TrialsService, Source[TrialRequest]):
     """ClinicalTrials.gov: one request returns the numbers of trials, one their records."""
 
     kind, cited_as, tool, id_name = "trials", "trial", "trial_search", "NCT"
     request, two_step, steps = TrialRequest, True, 2
 
-    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+    async def ask(self, variant: str, request: TrialRequest, *, offset: int, limit: int) -> Answer:
         """One page of the trials that match `variant`; ClinicalTrials.gov keeps no pages, so each is requested together
         with those before it."""
-        assert isinstance(request, TrialRequest)
         params, count = request.params(variant), str(min(offset + limit, LARGEST_PAGE))
         listed = {"fields": LISTED, "pageSize": count, "countTotal": "true", "sort": "@relevance"}
         try:
@@ -421,8 +417,7 @@ class Trials(TrialsService, Source):
         sent = as_sent(params)
         return Answer(ids, total, remarks=(*request.remarks(variant), *told), translation=sent, sent=sent)
 
-    def sent(self, variant: str, request: SearchRequest) -> str:
-        assert isinstance(request, TrialRequest)
+    def sent(self, variant: str, request: TrialRequest) -> str:
         return as_sent(request.params(variant))
 
     async def fetch(self, ids: Sequence[str], *, within: float = math.inf) -> Fetched:

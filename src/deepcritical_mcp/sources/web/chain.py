@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal, Self
@@ -16,8 +17,9 @@ from deepcritical_mcp.deadline import TO_READ_CACHE, even_share, seconds_before
 from deepcritical_mcp.errors import AllProvidersFailedError, ProviderError, ProviderTimeoutError
 from deepcritical_mcp.models import ProviderReport
 from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
+from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.net.pacing import Slots
-from deepcritical_mcp.sources.base import Answer, Net, SearchRequest, Source, SourceCheck
+from deepcritical_mcp.sources.base import Answer, Source, SourceCheck
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.sources.web.earlier_results import WebCache
@@ -30,10 +32,9 @@ logger = logging.getLogger(__name__)
 
 PROVIDERS: tuple[type[WebTool], ...] = (TavilyTool, BraveTool, SerpApiTool, DuckDuckGoTool)
 """In the order in which they are asked."""
-CACHE = "cache"
 
 
-class ProviderChain(Source):
+class ProviderChain(Source[WebRequest]):
     """Asks the providers in order; the first that finds something answers, and the cache does when all fail.
 
     One without its API key is skipped. At most `concurrency` queries at a time ask the same provider, and none while
@@ -70,13 +71,12 @@ class ProviderChain(Source):
     def checks(self) -> Sequence[SourceCheck]:
         return [provider.check() for provider in self._providers]
 
-    async def ask(self, variant: str, request: SearchRequest, *, offset: int = 0, limit: int) -> Answer:
+    async def ask(self, variant: str, request: WebRequest, *, offset: int = 0, limit: int) -> Answer:
         """The first answer with results, else a cached one; an empty one only if a provider answered.
 
         Raises:
             AllProvidersFailedError: none answered and nothing suitable is cached; it contains every cause in order.
         """
-        assert isinstance(request, WebRequest)
         end = anyio.current_time() + seconds_before(TO_READ_CACHE, cap=self._seconds)
         reports, remarks, causes = list[ProviderReport](), list[str](), list[ProviderError]()
 
@@ -108,35 +108,31 @@ class ProviderChain(Source):
             earlier = Answer.whole(cached.records[:limit], cached.scores)
             asked = datetime.fromtimestamp(cached.asked, UTC)
             origin = f"cached results that {cached.provider} found on {asked:%Y-%m-%d at %H:%M} UTC"
-            report(CACHE, "ok", origin, len(earlier.ids))
+            report("cache", "ok", origin, len(earlier.ids))
             remarks.append(f"No provider could answer now; these are {origin}.")
             answered_by = f"earlier results of {cached.provider}, {asked:%Y-%m-%d}"
             return reported(earlier, from_cache=True, answered_by=answered_by)
         if causes and all(one.status != "ok" for one in reports):
-            told = " ".join(cause.message for cause in causes)
-            raise AllProvidersFailedError(
-                f"No web search provider could answer: {told} Nothing suitable is cached. Try again later, or "
-                "configure another provider's API key.",
-                causes,
-                retry_after=min((cause.retry_after for cause in causes if cause.retry_after), default=0.0),
-            )
+            said = " ".join(cause.message for cause in causes)
+            told = f"No web search provider could answer: {said} Nothing suitable is cached."
+            advice = "Try again later, or configure another provider's API key."
+            wait = min((cause.retry_after for cause in causes if cause.retry_after), default=0.0)
+            raise AllProvidersFailedError(f"{told} {advice}", causes, retry_after=wait)
         return reported(Answer.whole(()))
 
     async def _ask(
         self, provider: WebTool, query: str, max_results: int, options: WebOptions, *, end: float, following: int
     ) -> Answer:
-        circuit, slots = self._circuits[provider.name], self._slots[provider.name]
+        circuit = self._circuits[provider.name]
         circuit.check()
-        with anyio.move_on_after(even_share(end, following)) as waiting:
-            await slots.acquire()
-        if waiting.cancelled_caught:
-            raise ProviderTimeoutError(provider.name, f"{provider.title} was busy with other queries for too long.")
-        try:
+        async with AsyncExitStack() as held:
+            with anyio.move_on_after(even_share(end, following)) as waiting:
+                await held.enter_async_context(self._slots[provider.name].slot())
+            if waiting.cancelled_caught:
+                raise ProviderTimeoutError(provider.name, f"{provider.title} was busy with other queries for too long.")
             with circuit.guard():
                 seconds = even_share(end, following)
                 with anyio.move_on_after(seconds):
                     return await provider.ask(query, max_results, options)
                 told = f"{provider.title} did not answer within {seconds:.3g} seconds."
                 raise ProviderTimeoutError(provider.name, told)
-        finally:
-            slots.release()

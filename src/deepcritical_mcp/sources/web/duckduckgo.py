@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from itertools import islice
 from typing import Any, Self
@@ -16,10 +17,10 @@ import anyio.to_thread
 
 from deepcritical_mcp.errors import BlockedError, ProviderResponseError, ProviderTimeoutError, ProviderUnavailableError
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.net.client import ApiClient, RetryPolicy
+from deepcritical_mcp.net.client import ApiClient, Net, RetryPolicy
 from deepcritical_mcp.net.json_fields import MAX_ROWS, MAX_TEXT
 from deepcritical_mcp.net.pacing import Pacing
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck, as_sent
+from deepcritical_mcp.sources.base import SourceCheck, as_sent
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.provider import UNKNOWN_DATE, WebPage, WebTool, web_page
 from deepcritical_mcp.sources.web.request import WebOptions
@@ -48,22 +49,16 @@ class DuckDuckGoTool(WebTool):
     max_pages = {"basic": 1, "advanced": 3}  # noqa: RUF012
 
     def __init__(self, client: ApiClient, *, url: str, timeout: float = RetryPolicy.attempt_timeout) -> None:
-        self._client = client
-        self._url = url
-        self._timeout = timeout
+        self._client, self._url, self._timeout = client, url, timeout
 
     @classmethod
     def create(cls, settings: WebSettings, net: Net) -> Self:
-        limiter = Pacing(settings.web_delay)
-        client = ApiClient(net.http, provider=cls.name, title=cls.title, retry=net.retry, limiter=limiter)
-        return cls(client, url=settings.duckduckgo_url, timeout=(net.retry or RetryPolicy()).attempt_timeout)
+        client = net.client(cls.name, cls.title, limiter=Pacing(settings.web_delay))
+        return cls(client, url=settings.duckduckgo_url, timeout=net.retry.attempt_timeout)
 
     def check(self) -> SourceCheck:
-        async def examine() -> Finding:
-            await self.page("aspirin", WebOptions(), number=0, wanted=1)
-            return Finding("answers; needs no API key")
-
-        return SourceCheck(self.title, examine)
+        ask = partial(self.page, "aspirin", WebOptions(), number=0, wanted=1)
+        return SourceCheck.answering(self.title, ask, "answers; needs no API key")
 
     async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
         limit = "" if options.recency == "any" else options.recency[0]
@@ -124,11 +119,9 @@ class DuckDuckGoTool(WebTool):
         # A result's own words must not look like a challenge.
         is_challenge = not found and any(mark in lower for mark in _CHALLENGE)
         if is_challenge or status in (401, 403) or (status == 202 and not says_nothing_found):
-            raise BlockedError(
-                self.name,
-                f"DuckDuckGo blocked this machine as automated traffic (HTTP {status}). Wait a few minutes, or "
-                "configure an API key for Tavily, Brave Search or SerpAPI.",
-            )
+            advice = "Wait a few minutes, or configure an API key for Tavily, Brave Search or SerpAPI."
+            told = f"DuckDuckGo blocked this machine as automated traffic (HTTP {status}). {advice}"
+            raise BlockedError(self.name, told)
         self._client.raise_for_status(status, headers)
         if is_cut_off or not says_nothing_found:
             raise ProviderResponseError(self.name, "DuckDuckGo sent a page that is not a list of results.")

@@ -41,12 +41,11 @@ class WebCache:
         self, folder: Path, *, ttl: float, max_bytes: int = CACHE_BYTES, now: Callable[[], float] = time.time
     ) -> None:
         self._cache = Cache(folder / CACHE_FILE, max_bytes=max_bytes, ttl=ttl, now=now)
-        self._now = now
 
     async def put(self, query: str, options: WebOptions, *, provider: str, found: Answer) -> None:
         """Keep what `provider` just found."""
         records, scores = tuple(found.records.values()), dict(found.scores)
-        answer = CachedAnswer(query=query, provider=provider, asked=self._now(), records=records, scores=scores)
+        answer = CachedAnswer(query=query, provider=provider, asked=self._cache.now(), records=records, scores=scores)
         entry = {_key(query, options): answer.model_dump_json().encode()}
         await anyio.to_thread.run_sync(self._cache.put, entry, abandon_on_cancel=True)
 

@@ -25,7 +25,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.logs import hide_keys_in_urls
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
-from deepcritical_mcp.net.client import ApiClient, RequestParts, retry_after_seconds
+from deepcritical_mcp.net.client import ApiClient, Net, RequestParts, retry_after_seconds
 from deepcritical_mcp.net.json_fields import (
     MAX_ROWS,
     field_at,
@@ -38,13 +38,14 @@ from deepcritical_mcp.net.json_fields import (
     without_markup,
 )
 from deepcritical_mcp.net.pacing import Pacing
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck, as_sent
+from deepcritical_mcp.sources.base import Finding, SourceCheck, as_sent
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.provider import WebPage, WebTool, publication_date, web_page
 from deepcritical_mcp.sources.web.request import WebOptions
 
 T = TypeVar("T")
-Read = Callable[[Mapping[str, object]], T]
+Row = Mapping[str, object]
+Read = Callable[[Row], T]
 Params = Mapping[str, str | int]
 MAX_ANSWER = 2 * 1024 * 1024
 """Bytes of an answer; a page of results has a tenth of it."""
@@ -84,15 +85,9 @@ class KeyedTool(WebTool):
     @classmethod
     def create(cls, settings: WebSettings, net: Net) -> Self:
         spacing = cls.pace[0] / getattr(settings, cls.pace[1]) if cls.pace else 0.0
-        client = ApiClient(
-            net.http,
-            provider=cls.name,
-            title=cls.title,
-            retry=net.retry,
-            limiter=Pacing(max(settings.web_delay, spacing)),
-            explain=cls.explain,
-            follow_redirects=False,
-            max_bytes=MAX_ANSWER,
+        limiter = Pacing(max(settings.web_delay, spacing))
+        client = net.client(
+            cls.name, cls.title, limiter=limiter, explain=cls.explain, follow_redirects=False, max_bytes=MAX_ANSWER
         )
         base_url, api_key = getattr(settings, f"{cls.name}_base_url"), getattr(settings, f"{cls.name}_api_key")
         return cls(client, base_url=base_url, api_key=api_key)
@@ -114,9 +109,7 @@ class KeyedTool(WebTool):
 
         return SourceCheck(self.title, examine, key_variable=variable)
 
-    async def get(
-        self, path: str, read: Read[T], params: Params | None = None, *, body: Mapping[str, object] | None = None
-    ) -> T:
+    async def get(self, path: str, read: Read[T], params: Params | None = None, *, body: Row | None = None) -> T:
         """What `read` makes of the JSON object at `path` below the base URL, to which a `body` is posted."""
         header, form = self.key_header
         headers = {"Accept": "application/json"} | ({header: form.format(self._key)} if header else {})
@@ -248,7 +241,6 @@ def _limit_error(response: httpx.Response, code: str, meta: Mapping[str, object]
 _PER_PAGE = 10
 _NO_RESULTS = re.compile(r"(hasn't|has not|didn't|did not) returned? any results|no results", re.IGNORECASE)
 _USED_UP = re.compile(r"(run|ran) out|used up|out of searches", re.IGNORECASE)
-_UNFINISHED = ("Error", "Processing", "Queued")
 
 
 class SerpApiTool(KeyedTool):
@@ -281,7 +273,7 @@ class SerpApiTool(KeyedTool):
             return WebPage(())
         if not rows and _USED_UP.search(problem):
             raise QuotaExceededError(self.name, "The plan's searches at SerpAPI are used up.")
-        if not rows and status in _UNFINISHED:
+        if not rows and status in ("Error", "Processing", "Queued"):
             raise ProviderUnavailableError(self.name, "SerpAPI could not get results from Google. Try again later.")
         if not rows and problem:
             raise ProviderResponseError(self.name, "SerpAPI sent an error instead of results.")

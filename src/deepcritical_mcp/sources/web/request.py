@@ -9,7 +9,7 @@ from pydantic import AfterValidator
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import Publication, Value
-from deepcritical_mcp.sources.base import SearchRequest
+from deepcritical_mcp.sources.base import Remaining, SearchRequest
 from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.urls import domain_rule, is_within
 
@@ -67,9 +67,7 @@ class WebRequest(SearchRequest, WebOptions):
         yield "basic search depth" if self.search_depth == "basic" else ""
         yield f"score at least {self.min_score:g}"
 
-    def leave_out(
-        self, found: Sequence[Publication], scores: Mapping[str, float]
-    ) -> tuple[list[Publication], tuple[str, ...]]:
+    def leave_out(self, found: Sequence[Publication], scores: Mapping[str, float]) -> Remaining:
         """`found` without results below `min_score`; those without a score stay."""
         good = [one for one in found if scores.get(one.id, self.min_score) >= self.min_score]
         low = len(found) - len(good)

@@ -12,8 +12,8 @@ import httpx
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError
-from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.net.guard import Guard, guard_of, is_refusal
+from deepcritical_mcp.net.client import ApiClient, Net
+from deepcritical_mcp.net.guard import Guard, is_refusal
 from deepcritical_mcp.net.json_fields import (
     MAX_ROWS,
     first_records,
@@ -24,7 +24,7 @@ from deepcritical_mcp.net.json_fields import (
     without_markup,
 )
 from deepcritical_mcp.reading.page_metadata import shown
-from deepcritical_mcp.sources.base import Net, as_sent
+from deepcritical_mcp.sources.base import as_sent
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.keyed import KeyedTool
@@ -68,9 +68,7 @@ class _Relay(httpx.AsyncBaseTransport):
             return response.content
         kept = [mapping_of(row) for row in cast(list[object], rows)[:MAX_ROWS]]
         texts = ("title", "url", "content", "published_date")
-        short = [
-            {**{name: text_of(row.get(name)) for name in texts}, "score": number_of(row.get("score"))} for row in kept
-        ]
+        short = [{key: text_of(row.get(key)) for key in texts} | {"score": number_of(row.get("score"))} for row in kept]
         return json.dumps({"results": short}).encode()
 
 
@@ -131,13 +129,12 @@ class TavilyExtract(FullTextSource):
     name, title, has_browser = "tavily", "Tavily", True
 
     def __init__(self, tool: TavilyTool, guard: Guard) -> None:
-        self._tool = tool
-        self._guard = guard
+        self._tool, self._guard = tool, guard
         self.off = f"no API key ({tool.key_variable})" if tool.key_variable else ""
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(TavilyTool.create(settings.of(WebSettings), net), guard_of(cls.name, fetch_private=False))
+        return cls(TavilyTool.create(settings.of(WebSettings), net), Guard(cls.name))
 
     def accepts(self, wanted: Wanted) -> bool:
         return bool(wanted.urls)
