@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +22,7 @@ from deepcritical_mcp.checking.claim_numbers import (
     numbers_elsewhere,
     numbers_missing,
 )
-from deepcritical_mcp.checking.draft import CitingSentence, DraftQuotation
+from deepcritical_mcp.checking.draft import CitingSentence, Draft, DraftQuotation
 from deepcritical_mcp.checking.quotation_check import check_quotation, own_texts
 from deepcritical_mcp.deadline import (
     TO_EMBED,
@@ -176,25 +174,6 @@ CitedSources = tuple[Mapping[int, Publication], Mapping[int, ReferenceVerdict], 
 """The records of a draft and the verdicts on its references, by the indexes of these; other papers of the session."""
 
 
-@dataclass(frozen=True)
-class CitingTexts:
-    """Quotations, with their numbers, and citing sentences of a draft."""
-
-    quotations: Sequence[tuple[int, DraftQuotation]]
-    sentences: Sequence[CitingSentence]
-
-    @property
-    def cited(self) -> set[int]:
-        """The indexes of the references that they cite."""
-        texts = (*(quotation for _, quotation in self.quotations), *self.sentences)
-        return {index for one in texts for index in one.references}
-
-    def without(self, references: AbstractSet[int]) -> CitingTexts:
-        """Those that cite none of these."""
-        quotations = [one for one in self.quotations if references.isdisjoint(one[1].references)]
-        return CitingTexts(quotations, [one for one in self.sentences if references.isdisjoint(one.references)])
-
-
 def has_full_text(publication: Publication) -> bool:
     """Whether more of it can be read than an abstract."""
     return any(one.kind in READ_KINDS and one.parts for one in publication.texts)
@@ -230,19 +209,19 @@ async def read_full_texts(
 
 
 async def check_texts(
-    texts: CitingTexts, sources: CitedSources, embedder: PassageEmbedder, progress: Progress
+    texts: Draft, sources: CitedSources, embedder: PassageEmbedder, progress: Progress
 ) -> tuple[list[CheckedQuotation | CheckedClaim], frozenset[int]]:
-    """Check quotations, then claims, for as long as there is time, but always some; and where the sentences start whose
-    claims these are."""
+    """Check the quotations of a draft, then its claims, for as long as there is time, but always some; and where the
+    sentences start whose claims these are."""
     end = anyio.current_time() + seconds_before(TO_KEEP_RESULTS)
     quotations: list[CheckedQuotation] = []
     claims: list[CheckedClaim] = []
     done: set[int] = set()
-    for number, quotation in texts.quotations:
+    for quotation in texts.quotations:
         if quotations and anyio.current_time() > end:
             break
         await progress(0.5 * len(quotations) / len(texts.quotations), "checking quotations")
-        quotations.append(await _checked_quotation(number, quotation, sources))
+        quotations.append(await _checked_quotation(quotation, sources))
     for some in batches(texts.sentences, SENTENCES_AT_ONCE):
         if (quotations or done) and anyio.current_time() > end:
             break
@@ -252,7 +231,7 @@ async def check_texts(
     return [*quotations, *claims], frozenset(done)
 
 
-async def _checked_quotation(number: int, quotation: DraftQuotation, sources: CitedSources) -> CheckedQuotation:
+async def _checked_quotation(quotation: DraftQuotation, sources: CitedSources) -> CheckedQuotation:
     references, (cited, verdicts, more) = quotation.references, sources
     named = {cited[one].id: cited[one] for one in references if one in cited}
     others = {one.id: one for one in (*cited.values(), *more) if one.id not in named}
@@ -265,16 +244,8 @@ async def _checked_quotation(number: int, quotation: DraftQuotation, sources: Ci
         remark = f"nothing could be read of {', '.join(reasons)}"
         if any(why in ("outage", "unchecked") for _, why in unread):  # it may stand there, too
             verdict = "unchecked"
-    told = {"index": number, "quote": quotation.text, "references": references, "verdict": verdict}
+    told = {"index": quotation.index, "quote": quotation.text, "references": references, "verdict": verdict}
     return found.model_copy(update=told | {"difference": "; ".join(filter(None, (found.difference, remark)))})
-
-
-def abstracts_warning(cited: Sequence[Publication], *, read: bool) -> str:
-    """Of how many of the papers that were compared with the draft only the abstract could be; "" if of none."""
-    count = len({one.id for one in cited if not has_full_text(one)})
-    advice = "" if read else " read=true reads the full texts that are open."
-    told = "could be compared with the draft: what is not found there may stand in the full text."
-    return f"Of {counted(count, 'cited paper')} only the abstract (or the title) {told}{advice}" if count else ""
 
 
 MAX_PASSAGE, MAX_IN_PARTS = 600, 400

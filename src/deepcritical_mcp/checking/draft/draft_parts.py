@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cache
 from html import unescape
@@ -64,8 +65,10 @@ class CitingSentence(NamedTuple):
 
 
 class DraftQuotation(NamedTuple):
-    """A quotation: its words without the marks around them, and the references that it is attributed to (indexes)."""
+    """A quotation: its place in the draft, from 1, its words without the marks around them, and the references that it
+    is attributed to (indexes)."""
 
+    index: int
     text: str
     references: tuple[int, ...] = ()
 
@@ -80,6 +83,12 @@ class Draft:
     quotations: tuple[DraftQuotation, ...] = ()
     remarks: tuple[str, ...] = ()
     unread: tuple[ListEntry, ...] = ()
+
+    def without(self, cited: AbstractSet[int]) -> Draft:
+        """The same without the sentences and quotations that cite any of these references."""
+        sentences = tuple(one for one in self.sentences if cited.isdisjoint(one.references))
+        quotations = tuple(one for one in self.quotations if cited.isdisjoint(one.references))
+        return replace(self, sentences=sentences, quotations=quotations)
 
 
 class ListEntry(NamedTuple):

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import NamedTuple, cast
 
 from deepcritical_mcp.checking.draft.citations import (
@@ -174,7 +174,7 @@ def _quotations(
     one that introduces it, or in the one that follows it."""
     written, within = " ".join(_key(one.text) for one in references), citations.within
     blocks = {one.start: one.end for one in body.passages if one.block.is_quotation}
-    sentences = spans or [Span(0, 0)]
+    sentences, number = spans or [Span(0, 0)], count(1)
     for quote in body.quotations():
         first = max(0, bisect_right(sentences, quote.start, key=lambda one: one.start) - 1)
         last = max(first, bisect_right(sentences, quote.end, key=lambda one: one.start) - 1)
@@ -188,7 +188,7 @@ def _quotations(
         words = body.claim(quote, citations).strip(" \"“”„«»‹›'’‘")
         least = _LEAST_QUOTED if cited else _LEAST_UNATTRIBUTED
         if _count(words) >= least and _key(words) not in written:
-            yield DraftQuotation(words, cited)
+            yield DraftQuotation(next(number), words, cited)
 
 
 def _key(text: str) -> str:
