@@ -36,7 +36,7 @@ from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.item_finder import differences
 from deepcritical_mcp.search.record_finder import LABELS, Lookup, agree, distinct_records, ids_of, stub_of
 from deepcritical_mcp.search.reference_finder import ReferenceMatch
-from deepcritical_mcp.search.references import Agreement, WrittenReference, compare, read_reference
+from deepcritical_mcp.search.references import Agreement, WrittenReference, read_reference
 from deepcritical_mcp.search.search_steps import ReadingSession
 from deepcritical_mcp.search.witness import OutageRemark, Witness
 from deepcritical_mcp.sources.lookup import Wanted
@@ -94,7 +94,7 @@ class TracedReference:
         """The records that its numbers lead to."""
         found = [record for one in self.lookups.values() if one.record for record in (one.record, *one.others)]
         records = {record.id: record for record in found}.values()
-        return [CandidateRecord(one, compare(self.reference, one), True) for one in records]
+        return [CandidateRecord(one, Agreement(self.reference, one), True) for one in records]
 
     @property
     def needs_search(self) -> bool:

@@ -20,11 +20,11 @@ from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import NOTICE_LABELS, AuthorName, Publication, ReferenceProblem, is_marked, status_label
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.record_finder import LABELS
-from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar, compare, read_reference
-from deepcritical_mcp.search.references.agreement import is_minor_title, own_number
+from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar, read_reference
+from deepcritical_mcp.search.references.agreement import own_number
 from deepcritical_mcp.search.references.number_places import MONTHS
-from deepcritical_mcp.search.references.plain_text import WORD, Span, are_forms, blanked, listed_words, stated_ids
-from deepcritical_mcp.search.references.title_places import are_parts
+from deepcritical_mcp.search.references.plain_text import WORD, WORD_LISTS, Span, blanked, stated_ids
+from deepcritical_mcp.search.references.title_places import are_parts, is_minor_title
 from deepcritical_mcp.search.references.written import MAX_REFERENCE
 from deepcritical_mcp.text import clean_line, clipped, words_of
 
@@ -53,7 +53,7 @@ def is_note(reference: WrittenReference, record: Publication) -> bool:
 def is_cited_alone(text: str) -> bool:
     """Whether it says nothing but one or two names and a year: "Berg 2019"."""
     found = _CITED_ALONE.search(text)
-    return found is not None and found[1].lower() not in listed_words("connectives") | MONTHS
+    return found is not None and found[1].lower() not in WORD_LISTS["connectives"] | MONTHS
 
 
 def is_other_work(text: str, candidates: Sequence[CandidateRecord]) -> bool:
@@ -141,33 +141,28 @@ _NOTICES = ("Retraction of Publication", "Retraction Notice", "Published Erratum
 _KNOWN = re.compile(r"\b(?:retract(?:ed|ion)|withdrawn|expression of concern)\b", re.IGNORECASE)
 
 
-def status_problem(record: Publication, written: str) -> ReferenceProblem | None:
-    """What a reader must know of the record's status; None if nothing.
+def with_status(known: Sequence[ReferenceProblem], record: Publication, written: str) -> tuple[ReferenceProblem, ...]:
+    """The problems of a reference with what a reader must know of its record's status, first if it is grave.
 
     Corrected papers, comments, and retracted papers that the reference itself calls so, are minor.
     """
-    if not is_marked(record.status):
-        where = next((one for one in record.status_notices if one.kind == "published"), None)
-        if where is None or record.form != "preprint":
-            return None
+    told, minor = "", False
+    where = next((one for one in record.status_notices if one.kind == "published"), None)
+    if is_marked(record.status):
+        named = [
+            (f"{NOTICE_LABELS[one.kind]}:", one.reference, f"PMID {one.pmid}" if one.pmid else one.own_doi)
+            for one in record.status_notices
+            if one.kind != "published"
+        ]
+        whole = "; ".join(" ".join(filter(None, one)) for one in named[:3])
+        told = f"{status_label(record.status).lower()}. {whole}".strip(" .")
+        is_comment = record.status == "notice" and not any(one in _NOTICES for one in record.publication_types)
+        minor = record.status == "corrected" or bool(_KNOWN.search(written)) or is_comment
+    elif where and record.form == "preprint":
         number = f"PMID {where.pmid}" if where.pmid else where.doi
         told = " ".join(filter(None, ("preprint, published as", where.reference, number)))
-        return ReferenceProblem(field="status", true=told)
-    named = [
-        (f"{NOTICE_LABELS[one.kind]}:", one.reference, f"PMID {one.pmid}" if one.pmid else one.own_doi)
-        for one in record.status_notices
-        if one.kind != "published"
-    ]
-    told = f"{status_label(record.status).lower()}. {'; '.join(' '.join(filter(None, one)) for one in named[:3])}"
-    is_comment = record.status == "notice" and not any(one in _NOTICES for one in record.publication_types)
-    minor = record.status == "corrected" or bool(_KNOWN.search(written)) or is_comment
-    return ReferenceProblem(field="status", true=told.strip(" ."), minor=minor)
-
-
-def with_status(known: Sequence[ReferenceProblem], record: Publication, written: str) -> tuple[ReferenceProblem, ...]:
-    """The problems of a reference with that of its record's status, first if it is grave."""
-    told = status_problem(record, written)
-    return tuple(in_order([*known, told] if told else known))
+    problem = ReferenceProblem(field="status", true=told, minor=minor)
+    return tuple(in_order([*known, problem] if told else known))
 
 
 class UncheckedWork(NamedTuple):
@@ -240,7 +235,9 @@ def further_works(reference: WrittenReference, agreement: Agreement) -> list[str
         own = getattr(reference.ids, kind).lower()
         known += [f"{kind}:{own}"] if own else []
         for key in (one for one in reference.stated if own and one.startswith(f"{kind}:")):
-            if not any(are_forms(key, one) for one in known):
+            # "doi:10.1000/1" and "doi:10.1000/1/full" are one
+            is_doi = kind == "doi"
+            if not any(key == one or (is_doi and (key.startswith(one) or one.startswith(key))) for one in known):
                 found.append(f"{LABELS[kind]} {key.removeprefix(f'{kind}:')}")
                 known.append(key)
     return found
@@ -289,7 +286,7 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
     """A line with the wrong stretches replaced; "" if that cannot be done for certain."""
     places, new = _places(line, publication), line
     is_place = not wrong.keys().isdisjoint(("volume", "pages"))  # with the issue they are one place
-    if is_place and compare(read_reference(line), publication).unread:
+    if is_place and Agreement(read_reference(line), publication).unread:
         return ""
     fields = [*wrong.keys() - IDS, *(one for one in ("volume", "issue") if is_place and one in places)]
     if any(one not in places and not wrong[one].minor for one in fields):
@@ -297,7 +294,7 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
     for field in sorted(places.keys() & fields, key=places.__getitem__, reverse=True):
         start, end = places[field]
         dash = next((one for one in ("--", "–") if one in line[start:end]), "-")
-        value = own_number("year", publication) if field == "year" else str(getattr(publication, field))
+        value = own_number(field, publication)
         near = WORD.findall(line[max(0, start - _NEAR) : end + _NEAR].lower()) if field == "year" else ()
         if any(f"{value} {word[:3].title()}" not in vancouver(publication) for word in near if word in MONTHS):
             return ""  # another month than the record's
@@ -320,7 +317,7 @@ def _places(line: str, publication: Publication) -> dict[str, Span]:
     reference = read_reference(line)
     bare = blanked(line, ((one.start, one.end) for one in stated_ids(line)))
     found = dict[str, Span]()
-    for one in compare(reference, publication).fields:
+    for one in Agreement(reference, publication).fields:
         start, end = one.span or (0, 0)
         old = reference.text[start:end]
         if old and reference.text.count(old) == bare.count(old):
@@ -334,7 +331,7 @@ def _places(line: str, publication: Publication) -> dict[str, Span]:
 def _is_right(patched: str, line: str, publication: Publication, wrong: Mapping[str, ReferenceProblem]) -> bool:
     """Whether a reference, read again, has the record's statements, and none fewer than `line`."""
     reference = read_reference(patched)
-    before, after = compare(read_reference(line), publication), compare(reference, publication)
+    before, after = Agreement(read_reference(line), publication), Agreement(reference, publication)
     said = {one.field for one in before.fields if one.verdict != "absent"}
     ids = ((getattr(reference.ids, field).lower(), wrong[field].true.lower()) for field in IDS if field in wrong)
     is_lost = any(one.verdict == "absent" and one.field in said for one in after.fields)

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.draft_parts import YEAR, ListEntry, Mark, draft_words
+from deepcritical_mcp.checking.draft.draft_parts import DRAFT_WORDS, YEAR, ListEntry, Mark
 from deepcritical_mcp.search.references.plain_text import WORD, folded, stated_ids
 from deepcritical_mcp.text import clean_line
 
@@ -186,7 +186,7 @@ def _is_power(text: str, start: int, end: int) -> bool:
     "¹⁴C", "10³", "I² = 60%"; but it may cite behind a name with a number, "IL-13¹⁶"."""
     before, after = text[max(0, start - 20) : start], text[end : end + 2].strip()[:1]
     word, number = re.split(r"\W", before)[-1], re.split(r"[\s/×]", before)[-1].lstrip("(-xn")
-    is_unit = word in draft_words("units") and len(text[start:end].strip("^${}[]() -–−⁻")) == 1  # "30 min⁶⁷" cites
+    is_unit = word in DRAFT_WORDS["units"] and len(text[start:end].strip("^${}[]() -–−⁻")) == 1  # "30 min⁶⁷" cites
     is_number = number.replace(".", "").replace(",", "").isdecimal()
     is_isotope = text[end : end + 1].isalpha() and not before[-1:].isalpha()
     return not before.strip() or before[-1] in "⁻⁺(" or is_unit or is_number or is_isotope or after in ("⁺", "⁻", "=")
@@ -267,29 +267,29 @@ def _entries(
         if entries := index.entries([word for _, word in words[number:]], year):
             return pieces[at if number else 0].start(), tuple(entries)
     before = text[max(0, pieces[0].start() - 3) : pieces[0].start()].rstrip()[-1:]
-    is_sure = any(piece[0].lower().rstrip(".") in draft_words("and others") or piece[0] == "&" for piece in pieces)
+    is_sure = any(piece[0].lower().rstrip(".") in DRAFT_WORDS["and others"] or piece[0] == "&" for piece in pieces)
     is_sure = is_sure or (not is_apart and before in ("(", ";", "["))
     return (pieces[0].start() if words and is_sure else -1), ()
 
 
 def _is_name(word: str) -> bool:
-    return word[:1].isalpha() and not word[:1].islower() and word.lower().rstrip(".") not in draft_words("no names")
+    return word[:1].isalpha() and not word[:1].islower() and word.lower().rstrip(".") not in DRAFT_WORDS["no names"]
 
 
 def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[str]], int]:
     """The words before a year that may be names and what joins them, from the first name on, and where the bracket
     between them and the year stands (-1 without one)."""
     low = max(low, text.rfind("\n\n", low, high) + 1)  # not those of the block above
-    opened, kept, joining = -1, list[re.Match[str]](), draft_words("between names") | draft_words("and others")
+    opened, kept, joining = -1, list[re.Match[str]](), DRAFT_WORDS["between names"] | DRAFT_WORDS["and others"]
     for piece in [*_PIECE.finditer(text, low, high)][: -_MOST_PIECES - 1 : -1]:
         word, bare = piece[0], piece[0].lower().rstrip(".") or piece[0]
         if word in ("(", "[") and opened < 0 and not any(_is_name(one[0]) for one in kept):
             opened, kept = piece.start(), []
         elif word[0] not in "([" or len(word) == 1:  # else it is as in "World Health Organization [WHO], 2019"
-            is_end = word.endswith(".") and len(word) > 3 and bare not in draft_words("and others")
+            is_end = word.endswith(".") and len(word) > 3 and bare not in DRAFT_WORDS["and others"]
             if is_end or not (_is_name(word) or bare in joining):
                 break
             kept.append(piece)
-    while kept and not (_is_name(kept[-1][0]) or kept[-1][0].lower() in draft_words("particles")):
+    while kept and not (_is_name(kept[-1][0]) or kept[-1][0].lower() in DRAFT_WORDS["particles"]):
         kept.pop()
     return kept[::-1], opened

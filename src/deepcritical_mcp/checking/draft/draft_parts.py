@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from functools import cache
 from html import unescape
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -23,12 +22,9 @@ from markdown_it.token import Token
 from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.search.references.plain_text import STATED, WORD, stated_ids
 
-
-@cache
-def draft_words(kind: str) -> frozenset[str]:
-    """The words or titles of a kind, in small letters, as the file draft_words.txt has them."""
-    rows = (row.partition("\t") for row in data_lines(__file__, "draft_words.txt"))
-    return frozenset(word for name, _, listed in rows if name == kind for word in listed.split("|"))
+_ROWS = [row.partition("\t") for row in data_lines(__file__, "draft_words.txt")]
+DRAFT_WORDS = {kind: frozenset("|".join(row[2] for row in _ROWS if row[0] == kind).split("|")) for kind, *_ in _ROWS}
+"""Words and titles by their kinds, in small letters, as the file draft_words.txt has them."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +142,7 @@ class Block:
     is_quotation: bool = False
 
 
-_NAME = rf"(?:(?:{'|'.join(draft_words('particles'))})[ ]){{0,2}}[^\W\d_a-zß-öø-ÿа-я][\w'’‐-]{{1,30}}"
+_NAME = rf"(?:(?:{'|'.join(DRAFT_WORDS['particles'])})[ ]){{0,2}}[^\W\d_a-zß-öø-ÿа-я][\w'’‐-]{{1,30}}"
 _INITIALS = r"[A-ZÀ-ÞА-Я]\.(?:[ -]{0,2}[A-ZÀ-ÞА-Я]\.){0,3}"
 _YEAR = r"(?:1[5-9]|20)\d\d[a-z]?"
 _START = re.compile(
@@ -196,7 +192,7 @@ def _words(text: str) -> list[str]:
 
 def has_verbs(text: str, more_than: int = 0) -> bool:
     """Whether a text has words that sentences have, and titles seldom."""
-    return sum(word in draft_words("verbs") for word in _words(text)) > more_than
+    return sum(word in DRAFT_WORDS["verbs"] for word in _words(text)) > more_than
 
 
 def _start(text: str) -> str:
@@ -241,7 +237,7 @@ def is_whole_entry(text: str) -> bool:
     text = text[:_LONGEST]
     if STATED.search(text) or is_bare_id(text):
         return True
-    says_more = _start(text) or _PLACE.search(text) or draft_words("of books").intersection(_words(text))
+    says_more = _start(text) or _PLACE.search(text) or DRAFT_WORDS["of books"].intersection(_words(text))
     return bool(YEAR.search(text) and says_more)
 
 
@@ -465,7 +461,7 @@ def _with_heads(lines: list[str], filled: list[int], recurring: dict[str, list[i
     """The page `numbers`, and the running heads. Those are lines that recur, apart from numbers in them: always beside
     a page number, the end of a page or another line of the head; or the same three times or more, where a line that
     may be a reference must also stand beside a page number."""
-    titles, heads = draft_words("list") | draft_words("other"), list[Sequence[int]]()
+    titles, heads = DRAFT_WORDS["list"] | DRAFT_WORDS["other"], list[Sequence[int]]()
     for form, places in recurring.items():
         is_title = form in titles or form.partition(" ")[0] in titles
         if form[0].isalnum() and len(form) >= _LEAST_HEAD and not is_title:
@@ -498,10 +494,10 @@ def with_whole_words(text: str) -> str:
     def joined(found: re.Match[str]) -> str:
         head, tail, rest = found.groups()
         one, two = head.casefold(), tail.casefold()
-        if two in draft_words("suspended"):
+        if two in DRAFT_WORDS["suspended"]:
             return found[0]
         is_address = "/" in text[max(0, found.start() - 60) : found.start()].rpartition(" ")[2]
-        is_parted = {one, two} <= words or one in draft_words("compounded") or not (head[-1] + tail).islower()
+        is_parted = {one, two} <= words or one in DRAFT_WORDS["compounded"] or not (head[-1] + tail).islower()
         hyphen = "-" if is_address or (is_parted and one + two not in words) else ""
         return f"{head}{hyphen}{tail}{rest}\n"
 

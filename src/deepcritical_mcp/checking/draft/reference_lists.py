@@ -11,9 +11,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import (
+    DRAFT_WORDS,
     Block,
     ListEntry,
-    draft_words,
     has_date_or_id,
     has_verbs,
     is_bare_id,
@@ -222,7 +222,7 @@ class FoundList(NamedTuple):
 def with_lists_apart(text: str) -> str:
     """`text` with an empty line before headings of lists, and a line for each entry of a list that is written on one
     line, and for its heading, "References: 1. Berg … 2. Ruiz …"."""
-    lines = ("\n" + line if _title(line) in draft_words("list") else line for line in text.split("\n"))
+    lines = ("\n" + line if _title(line) in DRAFT_WORDS["list"] else line for line in text.split("\n"))
     return "\n\n".join(map(_with_list_apart, "\n".join(lines).split("\n\n")))
 
 
@@ -241,7 +241,7 @@ def _with_list_apart(text: str) -> str:
         return text
     before = text[: starts[0]].rstrip()
     tails = [" ".join(before.split()[-count:]) for count in (4, 3, 2, 1)]
-    title = next((tail for tail in tails if _title(tail) in draft_words("list")), "")
+    title = next((tail for tail in tails if _title(tail) in DRAFT_WORDS["list"]), "")
     is_apart = title or not before or "\n" in text[len(before) : starts[0]]
     return "\n".join((before.removesuffix(title), title, *parts)) if is_apart and not is_prose(pieces[0]) else text
 
@@ -262,8 +262,8 @@ def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
     last = 0
     for at, line in enumerate(lines):
         title = _title(line.text) if at >= last and line.block.kind != "item" else ""
-        is_list = title in draft_words("list")
-        if is_list or title in draft_words("maybe") or re.split(r"[ -]", title)[-1] in draft_words("list"):
+        is_list = title in DRAFT_WORDS["list"]
+        if is_list or title in DRAFT_WORDS["maybe"] or re.split(r"[ -]", title)[-1] in DRAFT_WORDS["list"]:
             end = _end(lines, at)
             entries = entries_in(lines[at + 1 : end])
             if is_list or _are_entries(entries):
@@ -287,8 +287,8 @@ def _end(lines: Sequence[DraftLine], heading: int) -> int:
 def _ends_list(line: DraftLine, heading: DraftLine) -> bool:
     title = _title(line.text)
     name, number, *_ = [*title.split(), "", ""]
-    is_float = name in draft_words("float") and 0 < len(number.rstrip(".:")) < 5  # "Table 2. Doses"
-    if title in draft_words("list") or title in draft_words("other") or is_float:
+    is_float = name in DRAFT_WORDS["float"] and 0 < len(number.rstrip(".:")) < 5  # "Table 2. Doses"
+    if title in DRAFT_WORDS["list"] or title in DRAFT_WORDS["other"] or is_float:
         return True
     # A part of the list does not end it: "### Books" under "## References".
     is_next = line.block.kind == "heading" and not 0 < heading.block.level < line.block.level

@@ -21,18 +21,18 @@ from deepcritical_mcp.search.references.number_places import YEAR
 from deepcritical_mcp.search.references.plain_text import (
     BRACKETED,
     WORD,
+    WORD_LISTS,
     Span,
     folded,
-    listed_words,
     unaccented,
     without,
 )
 
-_HAN, _OTHERS = "[\u4e00-\u9fff]", "|".join(sorted(listed_words("and others")))
+_HAN, _OTHERS = "[\u4e00-\u9fff]", "|".join(sorted(WORD_LISTS["and others"]))
 ET_AL = re.compile(rf"(?i)\b(?:{_OTHERS})(?!\w)|& al\b|(?<!{_HAN})等(?!{_HAN})")
 """What stands for the other authors, in the languages of most references."""
 _PIECE = re.compile(
-    rf"[,;&/|]|…|\.\.\.|(?<![\w‐-])(?:{'|'.join(sorted(listed_words('and')))})(?![\w.‐-])|(?<=[^\W\d_A-Z])\.\s(?=[A-Z])|"
+    rf"[,;&/|]|…|\.\.\.|(?<![\w‐-])(?:{'|'.join(sorted(WORD_LISTS['and']))})(?![\w.‐-])|(?<=[^\W\d_A-Z])\.\s(?=[A-Z])|"
     r"(?:(?<=[a-z] [A-Z])|(?<=[a-z] [A-Z]{2})) (?=[A-Z][a-z]{2,30} [A-Z]{1,2}\b(?!\.))"
 )
 """What parts names: also a full stop, where no semicolon does, and initials: "Berg JA Ruiz K"."""
@@ -152,7 +152,7 @@ def people_in(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
         for word in (*_family(author), "".join(_key(author.family))):
             owners.setdefault(word, []).append(at)
     for start, end in _pieces(listed):
-        every = [one for one in WORD.finditer(listed, start, end) if one[0].lower() not in listed_words("beside names")]
+        every = [one for one in WORD.finditer(listed, start, end) if one[0].lower() not in WORD_LISTS["beside names"]]
         words = [one for one in every if not one[0].islower() or len(one[0]) == 1 or one[0] in owners]
         is_latin = all("LATIN" in unicodedata.name(one, "") for one in listed[start:end] if one.isalpha())
         if not words or not is_latin:  # others cannot be compared
@@ -179,7 +179,7 @@ def people_in(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
         is_given = not bare or not authors or all(_capitals(one[0]) in known for one in rest)
         if at < 0 and before and not before.letters and is_given:
             found[-1] = before._replace(letters=letters, span=(before.span[0], words[-1].end()))
-        elif at >= 0 or (bare and listed_words("groups").isdisjoint(map(str.lower, rest))):
+        elif at >= 0 or (bare and WORD_LISTS["groups"].isdisjoint(map(str.lower, rest))):
             letters = letters if at >= 0 or len(bare) < len(rest) else ""
             found.append(Person((every[0].start(), every[-1].end()), bare, letters, at))
         if is_end:
@@ -191,11 +191,8 @@ def _author_of(named: Sequence[int], keys: set[str], before: Sequence[Person], a
     """Which of the authors with such a family name is meant (-1 of none): best one who has all of it, was not named
     before, and whose turn it is."""
     taken = {one.at for one in before}
-
-    def rank(at: int) -> tuple[bool, ...]:
-        return {*_family(authors[at])} <= keys, at not in taken, at == len(before)
-
-    return max(named, key=rank, default=-1)
+    ranks = {at: ({*_family(authors[at])} <= keys, at not in taken, at == len(before)) for at in named}
+    return max(named, key=ranks.__getitem__, default=-1)
 
 
 def _is_person(author: AuthorName) -> bool:
@@ -313,7 +310,7 @@ def _added(
         if is_before and len(one[0]) <= 3 and one[0].isupper() and one[0] != "J":  # somebody's initials
             return
         is_own = word in known or (len(word) > 1 and any(_abbreviates(word, other) for other in known))
-        if not is_own and word not in listed_words("in journals") | listed_words("behind journals"):
+        if not is_own and word not in WORD_LISTS["in journals"] | WORD_LISTS["behind journals"]:
             yield one
 
 
@@ -332,7 +329,7 @@ def _forms(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 
 def _telling(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(word for word in words if word not in listed_words("in journals"))
+    return tuple(word for word in words if word not in WORD_LISTS["in journals"])
 
 
 def _matched(words: Sequence[re.Match[str]], first: int, form: Sequence[str]) -> int:
@@ -342,7 +339,7 @@ def _matched(words: Sequence[re.Match[str]], first: int, form: Sequence[str]) ->
         word, is_name = _plain(begin), len(form[0]) > 4 and begin[0].isupper()
         return int(word == form[0] or (is_name and len(word) >= 4 and form[0].startswith(word)))
     for wanted in form:
-        while first < at < len(words) and _plain(words[at][0]) in listed_words("in journals") - {wanted}:
+        while first < at < len(words) and _plain(words[at][0]) in WORD_LISTS["in journals"] - {wanted}:
             at += 1
         if at >= len(words):
             return 0
@@ -398,7 +395,7 @@ def other_journal(text: str, start: int, end: int, authors: Sequence[AuthorName]
     part = without(BRACKETED, text[start : max(start, end)])
     for first, last in sentences_back(part):
         words = WORD.findall(part[first:last])
-        small = sum(word.islower() and word not in listed_words("in journals") for word in words)
+        small = sum(word.islower() and word not in WORD_LISTS["in journals"] for word in words)
         is_name = any(word != word.lower() for word in words) and small <= _MOST_SMALL
         if is_name and not has_author(part[first:last], authors):
             return start + first, start + last
