@@ -53,14 +53,18 @@ class Citations:
     """The citations in `body`, a draft without its lists of references, which followed the places `lists`, in order;
     the references that stand in its text only (identifiers, with names and year if these stand next to them), and what
     is cited without an entry. A label means the entry of the list that follows a citation first, because each section
-    may have its own."""
+    may have its own. The `entries` of lists without labels have numbers for these if they are cited by them."""
 
     def __init__(self, body: str, marks: Sequence[Mark], entries: Sequence[ListEntry], lists: Sequence[int]) -> None:
         labels, found, unknown = dict[str, dict[int, int]](), list[DraftCitation](), dict[str, None]()
+        forms = _cited_numbers(body, marks)
+        cited = [int(number) for form in ("raised", "brackets") for one in forms[form] for number in one[2]]
+        if 0 < max(cited, default=0) <= len(entries) and not any(one.label for one in entries):
+            entries = [one._replace(label=str(at)) for at, one in enumerate(entries, 1)]
         for number, one in enumerate(entries, 1):
             if one.label:
                 labels.setdefault(one.label, {}).setdefault(one.section, number)
-        by_label = (*_by_mark(body, marks, labels), *_by_number(body, marks, labels), *_by_label(body, labels))
+        by_label = (*_by_mark(body, marks, labels), *_by_number(forms, labels), *_by_label(body, labels))
         for start, end, cited in sorted(by_label):
             section = bisect_right(lists, start)
             meant = [one.get(section) or next(iter(one.values())) for one in map(labels.get, cited) if one]
@@ -68,7 +72,7 @@ class Citations:
             found.append(DraftCitation(start, end, tuple(dict.fromkeys(meant))))
         named = [*named_citations(body, NameIndex([one.text for one in entries]))]
         missing, known_names = [one for one in named if not one.entries], [one for one in named if one.entries]
-        self._body, self._found, self.inline = body, found, list[str]()
+        self._body, self._found, self.entries, self.inline = body, found, entries, list[str]()
         self._find_ids(marks, entries, missing)
         if known_names or not labels:
             starts = {one.start for one in found}
@@ -133,13 +137,6 @@ def _cited_numbers(body: str, marks: Sequence[Mark]) -> dict[str, list[_Cited]]:
     return forms
 
 
-def cites_by_place(body: str, marks: Sequence[Mark], count: int) -> bool:
-    """Whether a list of `count` entries without labels is cited by numbers."""
-    forms = _cited_numbers(body, marks)
-    cited = [int(number) for form in ("raised", "brackets") for one in forms[form] for number in one[2]]
-    return bool(cited) and max(cited) <= count
-
-
 def _by_mark(body: str, marks: Sequence[Mark], labels: Collection[str]) -> Iterator[_Cited]:
     """What marks of notes and keys cite."""
     for one in marks:
@@ -160,14 +157,13 @@ def _by_label(body: str, labels: Collection[str]) -> Iterator[_Cited]:
             yield *found.span(), known
 
 
-def _by_number(body: str, marks: Sequence[Mark], labels: Mapping[str, object]) -> list[_Cited]:
-    """What numbers cite, in the form that cites most of the list; in brackets or raised at the same time. Numbers in
-    brackets may be missing from the list."""
+def _by_number(forms: Mapping[str, list[_Cited]], labels: Mapping[str, object]) -> list[_Cited]:
+    """What numbers cite, in the one of the `forms` that cites most of the list; in brackets or raised at the same time.
+    Numbers in brackets may be missing from the list."""
     numbers = [int(label) for label in labels if label.isdecimal()]
     if not numbers:
         return []
-    most, forms = max(numbers), _cited_numbers(body, marks)
-    sure = [one for one in forms["brackets"] if one[2] and int(one[2][-1]) <= most + 50]
+    sure = [one for one in forms["brackets"] if one[2] and int(one[2][-1]) <= max(numbers) + 50]
     known = {name: [one for one in found if one[2] and labels.keys() >= {*one[2]}] for name, found in forms.items()}
     if sure or known["raised"]:
         return sure + known["raised"]

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from html import unescape
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -265,7 +264,6 @@ def is_remark(text: str) -> bool:
     return has_verbs(text[:_LONGEST]) or (len(text) < 60 and not YEAR.search(text))
 
 
-_BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
 _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
     ("note", re.compile(r"\[\^([^\]\s]{1,60})\](?!:)|\^\[([^\[\]]{8,1000})\]")),
     ("key", re.compile(r"\[(?=[^\[\]\n]{0,80}@)[^\[\]]{1,600}\]|(?<![\w.@/-])@\{?\w[\w:-]{1,100}")),
@@ -297,19 +295,6 @@ def _inline(state: StateCore) -> None:
         if token.type == "inline" and not _MARKUP.isdisjoint(token.content):
             token.children = []
             state.md.inline.parse(token.content, state.md, state.env, token.children)
-
-
-def html_as_markdown(text: str) -> str:
-    """`text` with Markdown for blocks of HTML, and without entities."""
-    return unescape(_BLOCK_TAG.sub(_tag_as_markdown, text) if "<" in text else text)
-
-
-def _tag_as_markdown(tag: re.Match[str]) -> str:
-    """What opens or closes a block of HTML, as Markdown has it."""
-    name = tag[2].lower()
-    if name in ("td", "th"):
-        return " "
-    return "\n- " if name == "li" and not tag[1] else "\n# " if name[0] == "h" and not tag[1] else "\n"
 
 
 def blocks_of_markdown(source: str, *, in_fence: bool = False) -> list[Block]:

@@ -80,10 +80,6 @@ class DraftLine(NamedTuple):
         number = self.label[1:] if self.label[:1].isalpha() else self.label
         return int(number) if number.isdecimal() else 0
 
-    def is_like(self, other: DraftLine) -> bool:
-        """Whether its mark has the form of another one's."""
-        return (self.kind, self.label[:1].isalpha()) == (other.kind, other.label[:1].isalpha())
-
 
 def draft_lines(blocks: Sequence[Block]) -> Iterator[DraftLine]:
     """The lines of a draft's blocks, as they are written."""
@@ -168,12 +164,13 @@ def _chain(lines: Sequence[DraftLine], numbers: Sequence[int]) -> dict[int, str]
     """The lines whose numbers go on from that of the first, with these; "1." may stand for each next number."""
     found, last = dict[int, str](), 0
     for at in numbers:
-        line = lines[at]
+        line, first = lines[at], lines[numbers[0]]
         is_next = line.value == last + 1 or (
             (line.value == 1 or last - 1 <= line.value <= last + _MOST_MISSING)
             and (starts_like_entry(line.rest) or is_whole_entry(line.rest))
         )
-        if not found or (line.is_like(lines[numbers[0]]) and is_next):
+        is_like = (line.kind, line.label[:1].isalpha()) == (first.kind, first.label[:1].isalpha())
+        if not found or (is_like and is_next):
             found[at] = str(len(found) + 1) if line.value == last == 1 else line.label
             last = line.value
     return found
@@ -264,24 +261,15 @@ def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
         title = _title(line.text) if at >= last and line.block.kind != "item" else ""
         is_list = title in DRAFT_WORDS["list"]
         if is_list or title in DRAFT_WORDS["maybe"] or re.split(r"[ -]", title)[-1] in DRAFT_WORDS["list"]:
-            end = _end(lines, at)
+            # No line ends the list that goes on with the words of another one.
+            rest = (n for n in range(at + 1, len(lines)) if lines[n].opens or not lines[n - 1].text[-1:].isalpha())
+            end = next((n for n in rest if _ends_list(lines[n], line)), len(lines))
             entries = entries_in(lines[at + 1 : end])
-            if is_list or _are_entries(entries):
+            sure = [one for one in entries if is_surely_entry(one.text) or (one.label and is_whole_entry(one.text))]
+            sure += (one for one in entries if is_repeated(one.text))
+            if is_list or 2 * len(sure) > len(entries):
                 yield FoundList(at, end, entries)
                 last = end
-
-
-def _are_entries(entries: Sequence[ListEntry]) -> bool:
-    sure = [one for one in entries if is_surely_entry(one.text) or (one.label and is_whole_entry(one.text))]
-    sure += (one for one in entries if is_repeated(one.text))
-    return 2 * len(sure) > len(entries)
-
-
-def _end(lines: Sequence[DraftLine], heading: int) -> int:
-    """The line before which the list under a heading ends: no line that goes on with the words of another one."""
-    rest = range(heading + 1, len(lines))
-    apart = (at for at in rest if lines[at].opens or not lines[at - 1].text[-1:].isalpha())
-    return next((at for at in apart if _ends_list(lines[at], lines[heading])), len(lines))
 
 
 def _ends_list(line: DraftLine, heading: DraftLine) -> bool:
@@ -313,11 +301,8 @@ def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
     first = next(starts, len(sure))
     if len(sure) - first < min(2, len(sure)) or not sure:
         return []
-    while first and _may_belong(entries[first - 1].text):
+    for before in (one.text for one in entries[:first][::-1]):  # does it belong to the list, too?
+        if not (has_date_or_id(before) or starts_with_names(before)) or has_verbs(before) or is_prose(before):
+            break
         first -= 1
     return [FoundList(places[entries[first].place] if first else 0, end, entries[first:])]
-
-
-def _may_belong(text: str) -> bool:
-    """Whether something right before a list without a heading belongs to it."""
-    return (has_date_or_id(text) or starts_with_names(text)) and not (has_verbs(text) or is_prose(text))
