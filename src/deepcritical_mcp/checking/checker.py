@@ -99,7 +99,7 @@ class KeptCheck(Value):
         return Draft(
             tuple(one for one in draft.references if one.index not in checked),
             tuple(one for one in draft.sentences if one.start not in self.sentences),
-            tuple(one for one in draft.quotations if one.index not in quoted),
+            tuple(one for one in draft.quotations if one.number not in quoted),
         )
 
     def is_complete(self, draft: Draft) -> bool:

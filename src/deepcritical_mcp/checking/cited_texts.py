@@ -244,7 +244,7 @@ async def _checked_quotation(quotation: DraftQuotation, sources: CitedSources) -
         remark = f"nothing could be read of {', '.join(reasons)}"
         if any(why in ("outage", "unchecked") for _, why in unread):  # it may stand there, too
             verdict = "unchecked"
-    told = {"index": quotation.index, "quote": quotation.text, "references": references, "verdict": verdict}
+    told = {"index": quotation.number, "quote": quotation.text, "references": references, "verdict": verdict}
     return found.model_copy(update=told | {"difference": "; ".join(filter(None, (found.difference, remark)))})
 
 

@@ -8,7 +8,7 @@ Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -202,18 +202,12 @@ SHOWN = 240
 """Characters that are shown of a further work, and of a record in a reason."""
 
 
-def problems_of(agreement: Agreement) -> list[ReferenceProblem]:
-    """What the reference says otherwise than its record; () if nothing. Numbers are not compared."""
-    return [
-        ReferenceProblem(
-            field=one.field,
-            written=one.written,
-            true=one.true,
-            minor=one.verdict == "minor" or (one.field == "title" and is_minor_title(one.written, one.true)),
-        )
-        for one in agreement.fields
-        if one.verdict in ("minor", "differs")
-    ]
+def problems_of(agreement: Agreement) -> Iterator[ReferenceProblem]:
+    """What the reference says otherwise than its record. Numbers are not compared."""
+    for one in agreement.fields:
+        if one.verdict in ("minor", "differs"):
+            minor = one.verdict == "minor" or (one.field == "title" and is_minor_title(one.written, one.true))
+            yield ReferenceProblem(field=one.field, written=one.written, true=one.true, minor=minor)
 
 
 def in_order(problems: Iterable[ReferenceProblem]) -> list[ReferenceProblem]:
@@ -260,9 +254,10 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     BibTeX, RIS or CSL-JSON is written anew under its key. A missing statement is not added. What is too long for one
     reference is left alone. So is an entry with a further work.
     """
-    publication, wrong = _inert(publication), {one.field: one for one in problems if _is_changed(one, publication)}
+    wrong = {one.field: one for one in problems if _is_changed(one, publication)}
     if not wrong or any(one.field == "work" and not one.minor for one in problems):  # nobody knows where the one ends
         return ""
+    publication = _inert(publication)
     if entry := read_reference(written).entry:
         reference = Reference(publication, 1, entry.key or "reference", publication.form, has_texts=False)
         return {"bibtex": bibtex_entry, "ris": ris_entry, "csl": csl_entry}[entry.form](reference).strip()

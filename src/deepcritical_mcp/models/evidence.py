@@ -90,11 +90,6 @@ def with_descendants(parts: Sequence[Part], anchor: str) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def own_length(parts: Sequence[Part], length: int) -> int:
-    """How many of a content's `length` characters are the publication's own: sub-articles stand behind them."""
-    return next((part.start for part in parts if part.kind == "sub_article"), length)
-
-
 def section_of(part: Part) -> tuple[str, ...]:
     """The path of a part, with a mark in front if the text is not the publication's own."""
     if part.kind != "sub_article":

@@ -20,21 +20,9 @@ CitationSource = Literal["pubmed", "preprint", "trial", "web", "user"]
 PublicationStatus = Literal["ok", "retracted", "concern", "corrected", "superseded", "notice", "unchecked"]
 Screening = Literal["", "included", "excluded", "cited"]
 """What the user decided about a publication; "" for nothing yet."""
-NoticeKind = Literal[
-    "retraction",
-    "partial_retraction",
-    "concern",
-    "erratum",
-    "update",
-    "about",
-    "published",
-    "preprint",
-    "earlier",
-    "republished",
-    "result",
-    "derived",
-]
-
+_ChangeKind = Literal["retraction", "partial_retraction", "concern", "erratum", "update"]
+"""What changes a publication; the other notices name what it belongs to."""
+NoticeKind = Literal[_ChangeKind, "about", "published", "preprint", "earlier", "republished", "result", "derived"]
 PREPRINT = "Preprint"
 """PubMed's publication type of a preprint."""
 _WORDS_OF = [[cell.strip() for cell in row.split("|")] for row in data_lines(__file__, "status_words.txt")]

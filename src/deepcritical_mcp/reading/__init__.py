@@ -190,15 +190,10 @@ def bounded(reading: Reading) -> Reading:
         )
     if cut := [name for name, value in said.items() if value != whole[name]]:
         remarks.append(f"What it says about itself is too long to be kept whole: {', '.join(cut)}.")
-    return replace(
-        reading,
-        content=reading.content[:end],
-        parts=tuple(part for part in parts[:most] if part.start < end or end == len(reading.content)),
-        abstract=str(said.pop("abstract")),
-        fields=said,
-        licence=clipped(reading.licence, MAX_FIELD),
-        remarks=tuple(remarks),
-    )
+    kept = tuple(part for part in parts[:most] if part.start < end or end == len(reading.content))
+    abstract, licence = str(said.pop("abstract")), clipped(reading.licence, MAX_FIELD)
+    content, told = reading.content[:end], tuple(remarks)
+    return replace(reading, content=content, parts=kept, abstract=abstract, fields=said, licence=licence, remarks=told)
 
 
 def _end(content: str, most: int) -> int:

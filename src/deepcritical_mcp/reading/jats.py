@@ -52,14 +52,12 @@ def bibliography_of(article: Element) -> dict[str, object]:
     doi = normalize_doi(ids.get("doi", ""))
     is_preprint = attribute(article, "article-type") == "preprint" or is_preprint_doi(doi)
     dates, ends = _dates(meta), dict.fromkeys(filter(None, (_text(meta, "fpage"), _text(meta, "lpage"))))
+    people, title = meta.iterfind("contrib-group/contrib"), title_of(article)
+    authors = (_name(one) for one in people if attribute(one, "contrib-type") in ("author", ""))
     fields: dict[str, object] = {
         "source": "preprint" if is_preprint else "pubmed",
-        "title": title_of(article) or NO_TITLE,
-        "authors": tuple(
-            name
-            for one in meta.iterfind("contrib-group/contrib")
-            if attribute(one, "contrib-type") in ("author", "") and (name := _name(one)).family
-        ),
+        "title": title or NO_TITLE,
+        "authors": tuple(name for name in authors if name.family),
         **{name: _text(meta if name in ("volume", "issue") else journal, *paths) for name, paths in _PATHS.items()},
         "pages": "-".join(ends) or _text(meta, "page-range", "elocation-id"),
         "date": next((dates[kind] for kind in (*_DATES, *dates) if dates.get(kind)), UNKNOWN_DATE),
@@ -73,17 +71,14 @@ def bibliography_of(article: Element) -> dict[str, object]:
         "keywords": tuple(dict.fromkeys(_keywords(meta))),
     }
     known = {name: value for name, value in fields.items() if value not in ("", (), UNKNOWN_DATE)}
-    return known | _status(article)
-
-
-def _status(article: Element) -> dict[str, object]:
-    """Its status and notices, if its type, its links or a mark in its title say that it is not "ok"."""
     types = _publication_types(article, is_preprint=False)
     status, notices = status_from_links(dict.fromkeys(_links(article)), types, "")
-    title = title_of(article)
-    if without_retraction_mark(title) != title:
-        status = "retracted"
-    return {"status": status, "status_notices": notices} if status != "ok" else {}
+    if status == "ok" and without_retraction_mark(title) == title:
+        return known
+    return known | {
+        "status": "retracted" if without_retraction_mark(title) != title else status,
+        "status_notices": notices,
+    }
 
 
 def people_of(article: Element) -> Iterator[str]:
@@ -260,22 +255,13 @@ def _reading(article: Element, *, is_damaged: bool, is_withheld: bool) -> Readin
     body = _whole(article, "body")
     has_text = not body.is_empty
     content, parts = assembled(_sections(article, main, others, body)) if has_text else ("", ())
-    has_images = any(
-        not "".join(formula.itertext()).strip()
-        for name in ("inline-formula", "disp-formula")
-        for formula in article.iter(name)
-    )
-    remarks = (_DAMAGED if is_damaged else "", _FORMULAS_ARE_IMAGES if has_images and has_text else "")
-    return Reading(
-        content=content,
-        parts=parts,
-        fields=bibliography_of(article),
-        abstract="" if main is None else "\n".join(_lines(part_of(main, ""))),
-        licence=licence_of(article),
-        is_ocr=any(attribute(one, "preformat-type") == OCR for one in article.iter("preformat")),
-        remarks=tuple(filter(None, remarks)),
-        is_withheld=is_withheld and not has_text,
-    )
+    abstract = "" if main is None else "\n".join(_lines(part_of(main, "")))
+    is_ocr = any(attribute(one, "preformat-type") == OCR for one in article.iter("preformat"))
+    formulas = (one for name in ("inline-formula", "disp-formula") for one in article.iter(name))
+    has_images = has_text and any(not "".join(one.itertext()).strip() for one in formulas)
+    remarks = tuple(filter(None, (_DAMAGED * is_damaged, _FORMULAS_ARE_IMAGES * has_images)))
+    fields, licence, is_withheld = bibliography_of(article), licence_of(article), is_withheld and not has_text
+    return Reading(content, parts, fields, abstract, licence, is_ocr, remarks, is_withheld)
 
 
 def _sections(article: Element, main: Element | None, others: Sequence[Element], body: JatsPart) -> list[Section]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import math
 import re
@@ -10,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from itertools import groupby, islice, pairwise
 from statistics import median
 from typing import Any, NamedTuple
@@ -331,9 +331,55 @@ def _page_lines(page: Any) -> tuple[list[PdfLine], float]:
 
 
 def _lines_of(page: Any, textpage: Any, turned: int) -> tuple[list[PdfLine], float]:
-    width, height = page.get_size()
-    left, bottom, _, _ = page.get_bbox()
-    return _Lines(textpage.raw, turned, (left, bottom, width, height)).read(textpage.count_chars()), height
+    """The lines of a page, which is turned clockwise by so many degrees, as PDFium finds them, divided at gaps between
+    columns; and its height as it is shown."""
+    (width, height), (x, y, *_) = page.get_size(), page.get_bbox()
+    runs, is_after_space = [_Run()], False
+    for index in range(textpage.count_chars()):
+        run, code = runs[-1], int(_raw.FPDFText_GetUnicode(textpage.raw, index))
+        code = ord(HYPHEN) if code == 0xFFFE else code
+        character = chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+        is_space = character.isspace() and character not in "\r\n"
+        if is_space:
+            run.text += " "
+        elif character in "\r\n":
+            runs.append(_Run(size=run.size))
+        elif character == HYPHEN or character >= " ":
+            left, bottom, right, top = textpage.get_charbox(index)
+            box = _turned((left - x, bottom - y, right - x, top - y), turned, width, height)
+            if is_after_space and run.boxes and box[0] - run.boxes[-1][2] > 1.6 * max(run.size, 4):
+                runs.append(run := _Run(size=run.size))
+            if not run.text:  # the size as printed: some files scale a font of size 1
+                size = float(_raw.FPDFText_GetFontSize(textpage.raw, index))
+                run.size = size if size > 2 else max(box[3] - box[1], 1.0) * 1.4
+            run.text += character
+            run.boxes.append(box)
+            if character == HYPHEN:  # stands for the end of the line too
+                runs.append(_Run(size=run.size))
+        is_after_space = is_space
+    edges = ((run, [*zip(*run.boxes, strict=True)]) for run in runs if run.boxes and run.text.strip())
+    return [PdfLine(one.text.strip(), min(a), min(b), max(c), max(d), one.size) for one, (a, b, c, d) in edges], height
+
+
+@dataclass
+class _Run:
+    """What follows on each other in a line, of the size of its first character; that of the run before, if that is a
+    blank."""
+
+    text: str = ""
+    size: float = 0.0
+    boxes: list[Box] = field(default_factory=list[Box])
+
+
+def _turned(box: Box, turned: int, width: float, height: float) -> Box:
+    """Left, bottom, right and top of a character on a page that is turned clockwise, of which these are the width and
+    height as it is shown."""
+    left, bottom, right, top = box
+    if turned == 90:
+        return bottom, height - right, top, height - left
+    if turned == 180:
+        return width - right, height - top, width - left, height - bottom
+    return (width - top, left, width - bottom, right) if turned == 270 else box
 
 
 def _upright(textpage: Any, shown: int) -> int:
@@ -344,67 +390,3 @@ def _upright(textpage: Any, shown: int) -> int:
         if angle >= 0 and int(_raw.FPDFText_GetUnicode(textpage.raw, index)) > 32:
             angles[round(angle / 90) % 4 * 90] += 1
     return (360 - angles.most_common(1)[0][0]) % 360 if angles else shown
-
-
-class _Lines:
-    """The lines of a page as PDFium finds them, divided at gaps between columns.
-
-    Args:
-        turned: degrees by which the page is turned clockwise.
-        frame: left and bottom edge of the page in the file's coordinates, and its width and height as it is shown.
-    """
-
-    def __init__(self, textpage: Any, turned: int, frame: Box) -> None:
-        self._page, self._turned, self._frame = textpage, turned, frame
-        self._text: list[str] = []
-        self._boxes: list[Box] = []
-        self._size = 0.0
-        self._found: list[PdfLine] = []
-
-    def read(self, count: int) -> list[PdfLine]:
-        is_after_space = False
-        for index in range(count):
-            code = int(_raw.FPDFText_GetUnicode(self._page, index))
-            code = ord(HYPHEN) if code == 0xFFFE else code
-            character = chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
-            if character in "\r\n":
-                self._end()
-            elif character.isspace():
-                self._text.append(" ")
-                is_after_space = True
-                continue
-            elif character == HYPHEN or character >= " ":
-                box = self._box(index)
-                if is_after_space and self._boxes and box[0] - self._boxes[-1][2] > 1.6 * max(self._size, 4):
-                    self._end()
-                if not self._text:  # the size as printed: some files scale a font of size 1
-                    size = float(_raw.FPDFText_GetFontSize(self._page, index))
-                    self._size = size if size > 2 else max(box[3] - box[1], 1.0) * 1.4
-                self._text.append(character)
-                self._boxes.append(box)
-                if character == HYPHEN:  # stands for the end of the line too
-                    self._end()
-            is_after_space = False
-        self._end()
-        return self._found
-
-    def _box(self, index: int) -> Box:
-        """Left, bottom, right and top of a character on the page as it is shown."""
-        left, right, bottom, top = (ctypes.c_double() for _ in range(4))
-        _raw.FPDFText_GetCharBox(self._page, index, left, right, bottom, top)
-        x, y, width, height = self._frame
-        box = left.value - x, bottom.value - y, right.value - x, top.value - y
-        if self._turned == 90:
-            return box[1], height - box[2], box[3], height - box[0]
-        if self._turned == 180:
-            return width - box[2], height - box[3], width - box[0], height - box[1]
-        if self._turned == 270:
-            return width - box[3], box[0], width - box[1], box[2]
-        return box
-
-    def _end(self) -> None:
-        text = " ".join("".join(self._text).split(" ")).strip()
-        if text and self._boxes:
-            left, bottom, right, top = zip(*self._boxes, strict=True)
-            self._found.append(PdfLine(text, min(left), min(bottom), max(right), max(top), self._size))
-        self._text, self._boxes = [], []

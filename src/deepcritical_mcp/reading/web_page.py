@@ -216,10 +216,12 @@ class _Blocks:
         if tag in _BLOCKS:
             self._end_paragraph()
         if tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
-            self._open(int(tag[1]), _text_of(element))
+            title = _NUMBER.sub("", clean_line(_text(element)), count=1)
+            if title and (self.found or title.casefold() != self._title):
+                self.found.append(Block(title, int(tag[1])))
         elif tag == "table" and _has_cells(element):
             if texts := markdown_blocks(element, is_html=True):
-                caption = " ".join(_text_of(one) for one in element.iter("caption"))
+                caption = " ".join(clean_line(_text(one)) for one in element.iter("caption"))
                 self.found.append(Block(caption, table=tuple(texts)))
         else:
             self._line += ["\n" if tag == "br" else "", element.text or ""]
@@ -228,11 +230,6 @@ class _Blocks:
                 self._line.append(child.tail or "")
         if tag in _BLOCKS:
             self._end_paragraph()
-
-    def _open(self, level: int, title: str) -> None:
-        title = _NUMBER.sub("", title, count=1)
-        if title and (self.found or title.casefold() != self._title):
-            self.found.append(Block(title, level))
 
     def _end_paragraph(self) -> None:
         text = "".join(self._line)
@@ -258,10 +255,6 @@ def _has_cells(table: Any) -> bool:
     """Whether it is more than the layout of a page."""
     own = [row for row in table.iter("tr") if next(row.iterancestors("table")) is table]
     return len(own) > 1 and max(len([cell for cell in row if cell.tag in ("td", "th")]) for row in own) > 1
-
-
-def _text_of(element: Any) -> str:
-    return clean_line("".join(cast("Iterator[str]", element.itertext())))
 
 
 def _limit_spans(root: Any) -> None:

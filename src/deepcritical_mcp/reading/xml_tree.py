@@ -24,6 +24,7 @@ _IN_PROLOG = re.compile(
 )
 _REFERENCE = re.compile(r"&(?:#(?:[xX]([0-9a-fA-F]{1,8})|([0-9]{1,10}));|([A-Za-z][A-Za-z0-9]{0,40});)?")
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_SAFE = {"resolve_entities": False, "no_network": True, "load_dtd": False, "encoding": "utf-8"}
 _XML_ENTITIES = {"amp", "lt", "gt", "quot", "apos"}
 
 
@@ -107,16 +108,7 @@ def _plain_reference(found: re.Match[str]) -> str:
 
 def _parsed(text: str, *, is_huge: bool) -> tuple[Element, bool]:
     """The root element, and whether the parser met more than undeclared prefixes of names."""
-    parser = _LXML.XMLParser(
-        recover=True,
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        remove_comments=True,
-        remove_pis=True,
-        huge_tree=is_huge,
-        encoding="utf-8",
-    )
+    parser = _LXML.XMLParser(recover=True, remove_comments=True, remove_pis=True, huge_tree=is_huge, **_SAFE)
     try:
         root = _LXML.fromstring(text.encode("utf-8", "replace"), parser)
     except _LXML.XMLSyntaxError as error:

@@ -63,7 +63,7 @@ class DraftQuotation(NamedTuple):
     """A quotation: its place in the draft, from 1, its words without the marks around them, and the references that it
     is attributed to (indexes)."""
 
-    index: int
+    number: int
     text: str
     references: tuple[int, ...] = ()
 

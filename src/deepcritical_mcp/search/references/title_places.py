@@ -106,7 +106,8 @@ def title_agreement(written: str, record: Publication) -> TitleAgreement:
         true = tokens(_bare(title))
         pairs += [(said, true), *((tokens(main), true) for main in _main_titles(written))]
         pairs += ((tokens(main), said) for main in _main_titles(title))
-    return min((_alike(*pair) for pair in pairs), key=lambda one: ORDER[one], default="differs")
+    found: list[TitleAgreement] = ["differs", *(_alike(*pair) for pair in pairs)]
+    return min(found, key=lambda one: ORDER[one])
 
 
 def is_minor_title(written: str, true: str) -> bool:
