@@ -119,6 +119,10 @@ def outline(blocks: Iterable[Block]) -> list[Section]:
     levels: list[tuple[int, Section]] = []
     counts = Counter[str]()
     for block in blocks:
+        if block.level:
+            found += tables
+            own, tables = list[str](), []
+            levels = [one for one in levels if one[0] < block.level]
         parent, path = (levels[-1][1].anchor, levels[-1][1].path) if levels else ("", ())
         if block.table is not None:
             number += 1
@@ -127,10 +131,6 @@ def outline(blocks: Iterable[Block]) -> list[Section]:
             caption = block.text if is_named else f"{name}. {block.text}"
             tables.append(Section(f"t{number}", [caption, *block.table], "table", (*path, name), parent))
         elif block.level:
-            found += tables
-            own, tables = list[str](), []
-            levels = [one for one in levels if one[0] < block.level]
-            parent, path = (levels[-1][1].anchor, levels[-1][1].path) if levels else ("", ())
             counts[parent] += 1
             anchor = f"{parent}.{counts[parent]}" if parent else f"s{counts[parent]}"
             found.append(Section(anchor, own, path=(*path, block.text), parent=parent))

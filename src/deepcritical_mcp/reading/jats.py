@@ -170,17 +170,10 @@ def _name(contributor: Element) -> AuthorName:
     if (whole := contributor.find(".//string-name")) is not None:
         family, given = (line_of(whole.find(part)) for part in ("surname", "given-names"))
         return AuthorName(family, given) if family else split_name(line_of(whole))
-    return AuthorName(_collective(contributor))
-
-
-def _collective(contributor: Element) -> str:
-    """The name of a group, without the names of its members."""
-    collab = contributor.find(".//collab")
-    if collab is None:
-        return ""
-    named = [child for child in collab if child.tag in ("institution", "named-content", "institution-wrap", "italic")]
-    own = " ".join(filter(None, [collab.text or "", *map(line_of, named), *(child.tail or "" for child in collab)]))
-    return " ".join(own.split())
+    group = first(contributor, ".//collab")  # without the names of its members
+    named = [child for child in group if child.tag in ("institution", "named-content", "institution-wrap", "italic")]
+    own = " ".join(filter(None, [group.text or "", *map(line_of, named), *(child.tail or "" for child in group)]))
+    return AuthorName(" ".join(own.split()))
 
 
 def _dates(meta: Element) -> dict[str, str]:

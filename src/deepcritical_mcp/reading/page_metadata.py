@@ -90,12 +90,14 @@ class PageMetadata:
         canonical, said = self._canonical(), self._first
         ids, html_language = record_ids(canonical), str(self._root.get("lang") or "")
         ends = dict.fromkeys(filter(None, (said("first_page"), said("last_page"))))
+        named = (one.lower() for one in self._meta.get("dc.identifier", []))
+        named = (one for one in named if one.startswith(("10.", "doi:10.", "doi: 10.")))
         plain = ("journal", "journal_abbreviation", "volume", "issue", "publisher")
         fields: dict[str, object] = {
             "title": said("title") or self._title_element(),
             "authors": tuple(self._authors()),
             "date": self._date(),
-            "doi": normalize_doi(said("doi")) or self._dc_doi() or ids.doi,
+            "doi": normalize_doi(said("doi")) or next(map(normalize_doi, named), "") or ids.doi,
             "pmid": normalize_pmid(said("pmid")) or ids.pmid,
             "pmcid": ids.pmcid,
             "nct": ids.nct,
@@ -166,10 +168,6 @@ class PageMetadata:
                 if len(found := readings(value)) == 1 or (found and name.startswith("citation")):
                     return found[0]
         return UNKNOWN_DATE
-
-    def _dc_doi(self) -> str:
-        values = (value.lower() for value in self._meta.get("dc.identifier", []))
-        return next((normalize_doi(value) for value in values if value.startswith(("10.", "doi:10.", "doi: 10."))), "")
 
     def _canonical(self) -> str:
         """The address that the page gives itself, if it is on the same site; many name their home page."""
