@@ -368,7 +368,9 @@ def checked_references(outcomes: Iterable[ReferenceOutcome], kept: Mapping[str, 
             record=_record(one.publication, kept[one.publication.id].id) if one.publication else None,
             problems=one.problems,
             reason=one.reason,
-            corrected=corrected(one.reference.text, one.publication, one.problems) if one.publication and one.problems else "",
+            corrected=corrected(one.reference.text, one.publication, one.problems)
+            if one.publication and one.problems
+            else "",
             candidates=tuple(_record(each, each.id) for each in one.candidates),
         )
         for one in outcomes

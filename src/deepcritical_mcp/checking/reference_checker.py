@@ -15,7 +15,6 @@ from deepcritical_mcp.checking.reference_meaning import (
     SHOWN,
     CandidateRecord,
     UncheckedWork,
-    further_works,
     in_order,
     is_cited_alone,
     is_note,
@@ -118,14 +117,24 @@ class TracedReference:
         return distinct_records([record for record, _ in self.match.nearest]) if self.match else []
 
     def further(self, chosen: CandidateRecord) -> list[str]:
-        """What stands in it besides the work that a record is of; also a title, elsewhere, of another record."""
-        titles = [
-            one.agreement.field("title") for one in self.candidates if one.is_meant and one.agreement.says("title")
-        ]
+        """What stands in it besides the work that a record is of: a work with names and a place, numbers of other
+        records, and a title, elsewhere, of another record."""
+        further, found, known = chosen.agreement.further, list[str](), list[str]()
+        for kind in ("pmid",) if self.reference.entry else ("pmid", "doi"):
+            own = getattr(self.reference.ids, kind).lower()
+            known += [f"{kind}:{own}"] if own else []
+            for key in (one for one in self.reference.stated if own and one.startswith(f"{kind}:")):
+                # "doi:10.1000/1" and "doi:10.1000/1/full" are one.
+                forms = (one for one in known if kind == "doi" and (key.startswith(one) or one.startswith(key)))
+                if key not in known and not any(forms):
+                    found.append(f"{LABELS[kind]} {key.removeprefix(f'{kind}:')}")
+                    known.append(key)
+        agreements = (one.agreement for one in self.candidates if one.is_meant and one.agreement.says("title"))
         low, high = chosen.agreement.field("title").span or (0, len(self.reference.text))
-        apart = (one.written for one in titles if one.span and (one.span[0] >= high or low >= one.span[1]))
-        apart = (one for one in apart if one not in chosen.agreement.further)
-        return [*dict.fromkeys((*further_works(self.reference, chosen.agreement), *apart))]
+        for title in (one.field("title") for one in agreements):
+            if title.span and (title.span[0] >= high or low >= title.span[1]) and title.written not in further:
+                found.append(title.written)
+        return [*dict.fromkeys(filter(None, (clipped(further, SHOWN), *found)))]
 
     @property
     def failures(self) -> list[ProviderError]:
@@ -269,7 +278,7 @@ def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
 def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """Of a reference for which there is no sure record."""
     nearest, unasked = one.nearest, one.match.unasked if one.match else ()
-    details = (attempt.detail for lookup in one.lookups.values() for attempt in lookup.attempts)
+    details = [attempt.detail for lookup in one.lookups.values() for attempt in lookup.attempts]
     elsewhere = next((detail for detail in details if "registered with" in detail), "")  # and nobody has it here
     if one.work or elsewhere:
         return ReferenceOutcome(one.draft, "unchecked", reason=one.work.kind if one.work else elsewhere)
@@ -284,7 +293,12 @@ def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     if one.match and nearest:
         told = (_how_near(record, agreement) for record, agreement in one.match.nearest if record in nearest)
         return _ambiguous(one, nearest, f"no record agrees with it as a whole; these come nearest: {'; '.join(told)}")
-    return ReferenceOutcome(one.draft, "not_found", reason=_who_was_asked(one))
+    asked = [detail for detail in details if detail]
+    if one.match:
+        services = " and ".join(("PubMed's search", *one.match.asked))
+        asked.append(f"Not found by its text in {services}.")
+    asked = asked or ["It says too little to be looked for: neither a title nor a number that anybody has."]
+    return ReferenceOutcome(one.draft, "not_found", reason=" ".join(dict.fromkeys(asked)))
 
 
 def _how_near(record: Publication, agreement: Agreement) -> str:
@@ -292,16 +306,6 @@ def _how_near(record: Publication, agreement: Agreement) -> str:
     same = ", ".join(one.field for one in agreement.fields if one.verdict == "agrees")
     told = differences(agreement) or "too little is written to be sure"
     return clipped(f"{record.id} has the same {same}; but {told}" if same else f"{record.id}: {told}", 2 * SHOWN)
-
-
-def _who_was_asked(one: TracedReference) -> str:
-    """Who does not have it, in words."""
-    details = [attempt.detail for lookup in one.lookups.values() for attempt in lookup.attempts if attempt.detail]
-    if one.match:
-        services = " and ".join(("PubMed's search", *one.match.asked))
-        details.append(f"Not found by its text in {services}.")
-    details = details or ["It says too little to be looked for: neither a title nor a number that anybody has."]
-    return " ".join(dict.fromkeys(details))
 
 
 SECONDS = 45.0
@@ -332,7 +336,9 @@ class ReferenceChecker:
         """What became of each reference, in order. Keeps nothing in the session, but uses what it has."""
         begun = anyio.current_time()
         end = begun + seconds_before(TO_KEEP_RESULTS, cap=SECONDS)
-        traced = await anyio.to_thread.run_sync(lambda: [_read(one) for one in references])
+        read = await anyio.to_thread.run_sync(lambda: [read_reference(one.text) for one in references])
+        works = map(unchecked_work, (one.text for one in references), read)
+        traced = [*map(TracedReference, references, read, works)]
         await progress(0.05, "looking up the numbers of the references")
         await self._by_number(traced, session, end)
         await progress(0.3, "looking for references without a number")
@@ -351,7 +357,7 @@ class ReferenceChecker:
         errors = [error.message for one in traced for error in one.failures]
         errors += [one for one in asked.remarks if isinstance(one, OutageRemark)]
         warnings = dict.fromkeys(one for one in asked.remarks if not isinstance(one, OutageRemark))
-        known = (_with_record(one, current) for one in outcomes)
+        known = (_with_records(one, current) for one in outcomes)
         return ReferenceOutcomes(tuple(known), tuple(dict.fromkeys(errors)), tuple(warnings))
 
     async def ask_again(self, ids: Sequence[str], session: ReadingSession) -> tuple[str, ...]:
@@ -376,12 +382,9 @@ class ReferenceChecker:
             one.lookups = {number: found[number] for number in one.numbers}
 
 
-def _read(one: DraftReference) -> TracedReference:
-    return TracedReference(one, said := read_reference(one.text), unchecked_work(one.text, said))
-
-
-def _with_record(outcome: ReferenceOutcome, current: Mapping[str, Publication]) -> ReferenceOutcome:
-    outcome = replace(outcome, candidates=tuple(current[one.id] for one in outcome.candidates))
-    record = outcome.publication and current[outcome.publication.id]
-    problems = with_status(outcome.problems, record, outcome.reference.text) if record else outcome.problems
-    return replace(outcome, publication=record, problems=problems)
+def _with_records(outcome: ReferenceOutcome, current: Mapping[str, Publication]) -> ReferenceOutcome:
+    record, candidates = outcome.publication, tuple(current[one.id] for one in outcome.candidates)
+    if record:
+        record, problems = current[record.id], with_status(outcome.problems, current[record.id], outcome.reference.text)
+        return replace(outcome, publication=record, problems=problems, candidates=candidates)
+    return replace(outcome, candidates=candidates)

@@ -19,14 +19,13 @@ from deepcritical_mcp.export.reference_managers import bibtex_entry, csl_entry, 
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import NOTICE_LABELS, AuthorName, Publication, ReferenceProblem, is_marked, status_label
 from deepcritical_mcp.models.vancouver import vancouver
-from deepcritical_mcp.search.record_finder import LABELS
 from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar, read_reference
 from deepcritical_mcp.search.references.agreement import own_number
 from deepcritical_mcp.search.references.number_places import MONTHS
 from deepcritical_mcp.search.references.plain_text import WORD, WORD_LISTS, Span, blanked, stated_ids
 from deepcritical_mcp.search.references.title_places import are_parts, is_minor_title
 from deepcritical_mcp.search.references.written import MAX_REFERENCE
-from deepcritical_mcp.text import clean_line, clipped, words_of
+from deepcritical_mcp.text import clean_line, words_of
 
 _LONGEST = 8
 """Words of a note; a reference with a title is longer."""
@@ -219,22 +218,6 @@ def is_tail(written: str, true: str) -> bool:
     """Whether one DOI is the other with something behind it: "10.1000/1.pdf" and "10.1000/1/full", or a broken one."""
     doi = normalize_doi(written)
     return true.lower().startswith(doi) or (doi.startswith(true.lower()) and not doi[len(true) :][:1].isalnum())
-
-
-def further_works(reference: WrittenReference, agreement: Agreement) -> list[str]:
-    """What stands in a reference besides the work that was found: a work with names and a place, and numbers of other
-    records."""
-    found, known = [clipped(agreement.further, SHOWN)] if agreement.further else [], list[str]()
-    for kind in ("pmid",) if reference.entry else ("pmid", "doi"):
-        own = getattr(reference.ids, kind).lower()
-        known += [f"{kind}:{own}"] if own else []
-        for key in (one for one in reference.stated if own and one.startswith(f"{kind}:")):
-            # "doi:10.1000/1" and "doi:10.1000/1/full" are one
-            is_doi = kind == "doi"
-            if not any(key == one or (is_doi and (key.startswith(one) or one.startswith(key))) for one in known):
-                found.append(f"{LABELS[kind]} {key.removeprefix(f'{kind}:')}")
-                known.append(key)
-    return found
 
 
 _TEXTS = ("title", "authors", "journal")

@@ -70,39 +70,31 @@ def _without_running_lines(pages: Sequence[Sequence[PdfLine]], heights: Sequence
     only if it is the very same at that edge of three pages and half of all (or of the left or right ones), or if only a
     page number before or after it differs, which counts up with the pages.
     """
-    edges = [_edges(page, height) for page, height in zip(pages, heights, strict=True)]
-    found: dict[tuple[str, ...], set[int]] = {}
-    for number, edge in enumerate(edges):
-        for name, lines in edge.items():
-            for line in lines:
-                for form in _forms(line, name, number):
-                    found.setdefault(form, set()).add(number)
-    running = {form for form, on in found.items() if _is_often(on, len(pages))}
-    kept: list[list[PdfLine]] = []
-    for number, (page, edge) in enumerate(zip(pages, edges, strict=True)):
-        left_out = {
-            id(line)
-            for name, lines in edge.items()
-            for line in lines
-            if not running.isdisjoint(_forms(line, name, number)) or _is_page_number(line, lines, name)
-        }
-        kept.append([line for line in page if id(line) not in left_out])
+    edges = list[tuple[str, Sequence[PdfLine]]]()
+    for page, height in zip(pages, heights, strict=True):
+        edges.append(("top", [line for line in page if line.bottom > 0.9 * height]))
+        edges.append(("bottom", [line for line in page if line.top < 0.1 * height]))
+    found = [(name, lines, line, _forms(line, name)) for name, lines in edges for line in lines]
+    on_pages: dict[tuple[str, ...], set[int]] = {}
+    for *_, line, forms in found:
+        for form in forms:
+            on_pages.setdefault(form, set()).add(line.page)
+    running = {form for form, numbers in on_pages.items() if _is_often(numbers, len(pages))}
+    left_out = {
+        id(line)
+        for name, lines, line, forms in found
+        if not running.isdisjoint(forms) or _is_page_number(line, lines, name)
+    }
+    kept = [[line for line in page if id(line) not in left_out] for page in pages]
     yield from kept if any(kept) else map(list, pages)
 
 
-def _edges(page: Sequence[PdfLine], height: float) -> dict[str, list[PdfLine]]:
-    return {
-        "top": [line for line in page if line.bottom > 0.9 * height],
-        "bottom": [line for line in page if line.top < 0.1 * height],
-    }
-
-
-def _forms(line: PdfLine, edge: str, page: int) -> list[tuple[str, ...]]:
+def _forms(line: PdfLine, edge: str) -> list[tuple[str, ...]]:
     """What must be the same on other pages for the line to be a running one: its text, or the rest of it and how far
     the number at its beginning or end is from the number of the page."""
     text, forms = line.text, list[tuple[str, ...]]([(edge, line.text)])
     for number in _NUMBER_AT_END.finditer(text):
-        forms.append((edge, text[: number.start()], f"{int(number[0]) - page:+}", text[number.end() :]))
+        forms.append((edge, text[: number.start()], f"{int(number[0]) - line.page:+}", text[number.end() :]))
     return forms
 
 

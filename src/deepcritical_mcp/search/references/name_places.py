@@ -288,7 +288,7 @@ def find_journal(text: str, hidden: Span | None, names: Sequence[str], near: int
         return None
     first, stop = int(-best[-1]), int(best[0] - best[-1])
     start, end = words[first].start(), words[stop - 1].end()
-    known = frozenset(word for name in names for word in _split(name))
+    known = frozenset(_plain(word) for name in names for word in _WORD.findall(name))
     before = [*_added(text, words[:first][::-1], start, known, is_before=True)]
     behind = [*_added(text, words[stop:], end, known, is_before=False)]
     return JournalPlace(start, end, before[-1].start() if before else start, behind[-1].end() if behind else end)
@@ -319,8 +319,8 @@ def _forms(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """The words of the names that a journal goes by, the longest first."""
     found = dict[tuple[str, ...], None]()
     forms = [form for name in names for form in (_QUALIFIER.sub("", name), name)]
-    for name in (*forms, *(other for form in forms for other in _RENAMED.get(_telling(_split(form)), ()))):
-        words = _telling(_split(name))
+    for name in (*forms, *(other for form in forms for other in _RENAMED.get(_telling(form), ()))):
+        words = _telling(name)
         sizes = range(_INITIALS_OF_MANY, len(words) + 1)
         found |= {("".join(word[0] for word in words[:size]),): None for size in sizes}
         begun = (words[:size] for size in sizes if len("".join(words[:size])) >= _FIRST_LETTERS)
@@ -328,8 +328,9 @@ def _forms(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     return tuple(sorted(found, key=len, reverse=True))
 
 
-def _telling(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(word for word in words if word not in WORD_LISTS["in journals"])
+def _telling(name: str) -> tuple[str, ...]:
+    """The words of a name by which it is known."""
+    return tuple(word for word in map(_plain, _WORD.findall(name)) if word not in WORD_LISTS["in journals"])
 
 
 def _matched(words: Sequence[re.Match[str]], first: int, form: Sequence[str]) -> int:
@@ -360,10 +361,6 @@ def _abbreviates(one: str, other: str) -> bool:
     return short[0] == long[0] and all(letter in letters for letter in short)
 
 
-def _split(name: str) -> list[str]:
-    return [_plain(found) for found in _WORD.findall(name)]
-
-
 @lru_cache(maxsize=8192)
 def _plain(word: str) -> str:
     return plain_letters(word).replace("'", "").replace("’", "")
@@ -373,7 +370,7 @@ _RENAMED = dict[tuple[str, ...], list[str]]()
 """Names of journals that continue each other, and names that readers use, by each of them."""
 for _names in (row.split("/") for row in data_lines(__file__, "journal_names.txt")):
     for _name in _names:
-        _RENAMED.setdefault(_telling(_split(_name)), []).extend(_names)
+        _RENAMED.setdefault(_telling(_name), []).extend(_names)
 
 
 def sentences_back(text: str) -> Iterator[Span]:
