@@ -266,10 +266,11 @@ class _Part:
                 if seconds_left() < took:  # there is no time for as many again
                     break
                 begun, progress = anyio.current_time(), phase(self.progress, 0.02 + 0.48 * at / len(left), 0.5)
-                found = await self.checker.references.check(left[at : at + TOGETHER], self.papers, progress=progress)
-                self._errors += found.errors
-                self._remarks += found.warnings
-                outcomes += (one for one in found.outcomes if not one.pending)
+                some = left[at : at + TOGETHER]
+                found, errors, remarks = await self.checker.references.check(some, self.papers, progress=progress)
+                self._errors += errors
+                self._remarks += remarks
+                outcomes += (one for one in found if not one.pending)
                 took = anyio.current_time() - begun
         records = list({one.publication.id: one.publication for one in outcomes if one.publication}.values())
         await self.progress(0.5, "keeping the records")
@@ -412,15 +413,12 @@ def with_remarks(report: CitationReport, warnings: Iterable[str], errors: Iterab
 
 def with_current_status(report: CitationReport, held: Mapping[str, Publication]) -> CitationReport:
     """The report, its findings where they were, with the status that its records have now; `held` has these by id."""
-    references = tuple(_with_status(one, held) for one in report.references)
-    current = report.model_copy(update={"references": references})
+    references = [*report.references]
+    for at, one in enumerate(references):
+        if one.record and (publication := held.get(one.record.id)):
+            now = {name: getattr(publication, name) for name in ("status", "status_notices", "status_checked")}
+            problems = with_status([each for each in one.problems if each.field != "status"], publication, one.written)
+            changes = {"record": one.record.model_copy(update=now), "problems": problems}
+            references[at] = one.model_copy(update=changes)
+    current = report.model_copy(update={"references": tuple(references)})
     return current.model_copy(update={"counts": counts_of(current)})
-
-
-def _with_status(one: CheckedReference, held: Mapping[str, Publication]) -> CheckedReference:
-    publication = one.record and held.get(one.record.id)
-    if one.record is None or publication is None:
-        return one
-    now = {name: getattr(publication, name) for name in ("status", "status_notices", "status_checked")}
-    problems = with_status([each for each in one.problems if each.field != "status"], publication, one.written)
-    return one.model_copy(update={"record": one.record.model_copy(update=now), "problems": problems})

@@ -102,8 +102,12 @@ class CitedPapers:
     async def publications(self, ids: Sequence[str]) -> dict[str, Publication]:
         """Evidence and cited papers by id; one that is both is the evidence, with the texts that only the other has."""
         held = await self._session.publications(ids)
-        both = {id: _with_texts(one, self._papers[one.id]) for id, one in held.items() if one.id in self._papers}
-        return {id: self._papers[id] for id in ids if id in self._papers} | held | both
+        found = {id: self._papers[id] for id in ids if id in self._papers} | held
+        for id, one in held.items():
+            if paper := self._papers.get(one.id):
+                more = (text for text in paper.texts if all(text.kind != each.kind for each in one.texts))
+                found[id] = one.model_copy(update={"texts": (*one.texts, *more)})
+        return found
 
     async def known(self, publications: Sequence[Publication]) -> list[str]:
         """For each publication, its id in the session or beside it; "" if it is in neither."""
@@ -152,12 +156,6 @@ class CitedPapers:
 def _numbers(publication: Publication) -> Iterator[tuple[str, str]]:
     own = publication.own_ids._asdict() | {"doi": normalize_doi(publication.doi)}
     return (one for one in own.items() if one[1])
-
-
-def _with_texts(evidence: Publication, paper: Publication) -> Publication:
-    kinds = {one.kind for one in evidence.texts}
-    more = (one for one in paper.texts if one.kind not in kinds)
-    return evidence.model_copy(update={"texts": (*evidence.texts, *more)})
 
 
 def without_notes(publication: Publication) -> Publication:
@@ -295,20 +293,18 @@ async def check_claims(
 ) -> list[CheckedClaim]:
     """For each sentence and each record that it cites, the passage that can settle it; `cited` are the records by the
     indexes of their references. A sentence all of whose references are unknown is left out."""
-    pairs = await run_sync(_pairs, sentences, cited, abandon_on_cancel=True)
+    pairs = await run_sync(lambda: [*_pairs(sentences, cited)], abandon_on_cancel=True)
     cosines = await _cosines(embedder, pairs)
     return await run_sync(lambda: [_claim(one, cosines, cited) for one in pairs], abandon_on_cancel=True)
 
 
-def _pairs(sentences: Sequence[CitingSentence], cited: Mapping[int, Publication]) -> list[_Pair]:
+def _pairs(sentences: Sequence[CitingSentence], cited: Mapping[int, Publication]) -> Iterator[_Pair]:
     records: dict[str, _Record] = {}
-    pairs: list[_Pair] = []
     for sentence in sentences:
         first = {cited[at].id: at for at in reversed(sentence.references) if at in cited}
         for id, reference in reversed(first.items()):
             records[id] = records.get(id) or _Record(cited[reference])
-            pairs.append(_Pair(sentence, reference, records[id]))
-    return pairs
+            yield _Pair(sentence, reference, records[id])
 
 
 def _has_findings(passage: Passage, section: str) -> float:

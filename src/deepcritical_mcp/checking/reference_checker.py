@@ -314,13 +314,8 @@ OF_ONE_CHECK = 600.0
 """Seconds within which a further part belongs to the check whose first part was asked for."""
 
 
-@dataclass(frozen=True)
-class ReferenceOutcomes:
-    """What became of each reference, in order, the outages on the way, and what else to know, in words."""
-
-    outcomes: tuple[ReferenceOutcome, ...]
-    errors: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+ReferenceOutcomes = tuple[Sequence[ReferenceOutcome], Sequence[str], Sequence[str]]
+"""What became of each reference, in order, the outages on the way, and what else to know, in words."""
 
 
 class ReferenceChecker:
@@ -358,7 +353,7 @@ class ReferenceChecker:
         errors += [one for one in asked.remarks if isinstance(one, OutageRemark)]
         warnings = dict.fromkeys(one for one in asked.remarks if not isinstance(one, OutageRemark))
         known = (_with_records(one, current) for one in outcomes)
-        return ReferenceOutcomes(tuple(known), tuple(dict.fromkeys(errors)), tuple(warnings))
+        return [*known], [*dict.fromkeys(errors)], [*warnings]
 
     async def ask_again(self, ids: Sequence[str], session: ReadingSession) -> tuple[str, ...]:
         """Ask again for the status of records that an earlier part of a check was about, and keep it; gives remarks."""

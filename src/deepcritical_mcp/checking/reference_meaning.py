@@ -240,7 +240,9 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     wrong = {one.field: one for one in problems if _is_changed(one, publication)}
     if not wrong or any(one.field == "work" and not one.minor for one in problems):  # nobody knows where the one ends
         return ""
-    publication = _inert(publication)
+    texts = {name: _without_markup(value) for name in _WRITTEN if isinstance(value := getattr(publication, name), str)}
+    authors = tuple(AuthorName(*map(_without_markup, name)) for name in publication.authors)
+    publication = publication.model_copy(update={**texts, "authors": authors})
     if entry := read_reference(written).entry:
         reference = Reference(publication, 1, entry.key or "reference", publication.form, has_texts=False)
         return {"bibtex": bibtex_entry, "ris": ris_entry, "csl": csl_entry}[entry.form](reference).strip()
@@ -316,12 +318,6 @@ def _is_right(patched: str, line: str, publication: Publication, wrong: Mapping[
     return not (after.differences or is_lost) and all(one in ("", true) for one, true in ids)
 
 
-def _inert(publication: Publication) -> Publication:
-    """A publication without markup in what is written of it, which would be active in a draft."""
-    texts = {name: _without_markup(value) for name in _WRITTEN if isinstance(value := getattr(publication, name), str)}
-    authors = tuple(AuthorName(*map(_without_markup, name)) for name in publication.authors)
-    return publication.model_copy(update={**texts, "authors": authors})
-
-
 def _without_markup(value: str) -> str:
+    """What is written of a record without markup, which would be active in a draft."""
     return _TAG.sub("", value).replace("](", "] (").replace("![", "! [")

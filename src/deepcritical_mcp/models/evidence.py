@@ -79,15 +79,13 @@ def own_spans(parts: Sequence[Part], length: int) -> Iterator[tuple[Part, int, i
     return ((part, part.start, end) for part, end in zip(parts, ends, strict=True))
 
 
-def with_descendants(parts: Sequence[Part], anchor: str) -> tuple[Part, ...]:
-    """The part with that anchor and everything inside it, in order; () if there is none."""
+def with_descendants(parts: Sequence[Part], anchor: str) -> Iterator[Part]:
+    """The part with that anchor and everything inside it, in order; nothing if there is none."""
     inside = {anchor}
-    found: list[Part] = []
     for part in parts:
         if part.anchor == anchor or part.parent in inside:
             inside.add(part.anchor)
-            found.append(part)
-    return tuple(found)
+            yield part
 
 
 def section_of(part: Part) -> tuple[str, ...]:

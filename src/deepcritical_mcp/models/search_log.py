@@ -97,9 +97,9 @@ class LoggedSearch(Value):
 
 
 NewsKind = Literal["retracted", "concern", "superseded", "corrected", "published", "trial", "new"]
-_NEWS_KINDS: tuple[NewsKind, ...] = get_args(NewsKind)
 NEWS_LABELS: Mapping[NewsKind, str] = {
-    kind: "EXPRESSION OF CONCERN" if kind == "concern" else kind.upper() for kind in _NEWS_KINDS
+    **{kind: kind.upper() for kind in get_args(NewsKind)},
+    "concern": "EXPRESSION OF CONCERN",
 }
 """How each kind of news begins, in the order in which it is shown."""
 _NAMES: Mapping[NewsKind, str] = {"concern": "under concern", "trial": "changed in the registry"}

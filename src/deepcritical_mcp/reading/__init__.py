@@ -207,10 +207,8 @@ def _end(content: str, most: int) -> int:
 
 
 def _shortened(value: object, most: int) -> object:
-    if isinstance(value, str):
-        return clipped(value, most)
     if not isinstance(value, tuple):
-        return value
+        return clipped(value, most) if isinstance(value, str) else value
     values = cast("tuple[object, ...]", value)
     lengths = accumulate(len(str(one)) for one in values)
     return values[: next((n for n, length in enumerate(lengths) if length > MAX_LIST), len(values))]

@@ -41,7 +41,8 @@ def formula_text(formula: Element) -> str:
     if formula.tag == "math":
         return _tidy(mathml(formula))
     if formula.tag == "tex-math":
-        return tex("".join(formula.itertext()))
+        body = "".join(formula.itertext()).rpartition("\\begin{document}")[2].partition("\\end{document}")[0]
+        return " ".join(body.split()).strip("$ ")  # without its preamble and the outer dollar signs
     if formula.tag in ("graphic", "inline-graphic", "alt-text", "long-desc", "object-id"):
         return ""
     pieces = [formula.text or ""]
@@ -50,12 +51,6 @@ def formula_text(formula: Element) -> str:
             pieces.append(formula_text(child))
         pieces.append(child.tail or "")
     return _tidy("".join(pieces))
-
-
-def tex(source: str) -> str:
-    """The formula in a TeX document, without its preamble and the outer dollar signs."""
-    body = source.rpartition("\\begin{document}")[2].partition("\\end{document}")[0]
-    return " ".join(body.split()).strip("$ ")
 
 
 def mathml(element: Element) -> str:

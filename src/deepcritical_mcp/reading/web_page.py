@@ -35,7 +35,7 @@ HAS_TRAFILATURA = importlib.util.find_spec("trafilatura") is not None
 _ENOUGH = 250
 _TELLING = 50
 _MOST_COMPARED = 200_000_000
-_UNREAD = ("script", "style", "nav")
+_UNREAD, _UNSEEN = ("script", "style", "nav"), ("script", "style", "template")
 _PARAGRAPHS = ("p", "li", "td", "dd", "blockquote", "pre", "h2", "h3")
 
 
@@ -154,16 +154,18 @@ def read_page(content: bytes, *, url: str, charset: str = "") -> PageReading:
     if root is None:
         return PageReading(Reading(""), "no_text", "This page is empty.")
     _limit_spans(root)
-    whole = _all_text(root)
+    texts = cast("list[Any]", root.xpath("//body//text() | //title/text()"))
+    own = (one for one in texts if one.getparent() is None or one.getparent().tag not in _UNSEEN)
+    whole = clean_line(" ".join(map(str, own)))[:200_000]
     head = PageMetadata(root, url)
     fields, abstract, is_closed = head.fields, head.abstract, head.is_closed
     is_article = bool({"doi", "pmid", "journal"} & fields.keys())
     main = main_text(root, url)
     blocks = _Blocks(main, str(fields.get("title", ""))).found if main else []
-    own, rest = _abstract_apart(blocks) if is_article else ([], blocks)
+    abstract_lines, rest = _abstract_apart(blocks) if is_article else ([], blocks)
     sections = outline(with_text(rest))
     body, parts = assembled(sections)
-    reading = Reading(body, parts, fields, "\n".join(own) or abstract, head.licence)
+    reading = Reading(body, parts, fields, "\n".join(abstract_lines) or abstract, head.licence)
     titles = [section.path[-1] for section in sections if section.path and section.paragraphs]
     status, detail = shown(body, reading.abstract, whole, titles=titles, is_closed=is_closed, is_article=is_article)
     return PageReading(reading, status, detail, head.copies)
@@ -188,15 +190,6 @@ def blocks_of_html(text: str) -> list[Block]:
 def _decoded(content: bytes, charset: str) -> str:
     named = _META_CHARSET.search(content[:4_096])
     return decoded(content, charset, named[1].decode("ascii", "replace") if named else "")
-
-
-def _all_text(root: Any) -> str:
-    shown = (
-        str(text)
-        for text in cast("list[Any]", root.xpath("//body//text() | //title/text()"))
-        if (text.getparent() is None or text.getparent().tag not in ("script", "style", "template"))
-    )
-    return clean_line(" ".join(shown))[:200_000]
 
 
 class _Blocks:

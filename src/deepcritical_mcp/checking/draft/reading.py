@@ -265,17 +265,15 @@ class RunningText:
         plain = blanked(self.text[slice(*span)], marks).replace("\t", "; ")
         return clean_line(_EMPTY.sub("", clean_line(plain))).strip(" ,;")
 
-    def quotations(self) -> list[Span]:
+    def quotations(self) -> Iterator[Span]:
         """What stands between quotation marks, or in quoted blocks, without the marks, in order."""
-        found = list[Span]()
         for one in self.passages:
             span = Span(one.start, one.end)
             quoted = _QUOTED.finditer(self.text, *span) if one.block.kind not in ("heading", "code") else ()
             within = [Span(*part.span(part.lastindex or 0)) for part in quoted]
             if one.block.is_quotation and 2 * sum(part.length for part in within) <= span.length:
                 within = [Span(span.start, span.start + len(one.block.text.partition("\n—")[0]))]
-            found += within
-        return found
+            yield from within
 
 
 _ENTRY = re.compile(
