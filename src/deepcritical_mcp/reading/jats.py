@@ -25,12 +25,10 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.reading import Reading, Section, assembled
 from deepcritical_mcp.reading.jats_sections import OCR, JatsPart, add_floats, part_of
-from deepcritical_mcp.reading.jats_text import line_of, named_as
+from deepcritical_mcp.reading.jats_text import ELEMENTS, line_of, named_as
 from deepcritical_mcp.reading.xml_tree import NOTHING, XmlError, attribute, first, read_xml
 
 _CREATIVE_COMMONS = re.compile(r"https?://(?:www\.)?creativecommons\.org/[^\s<>\"')\]]{3,100}")
-_STUDIES = {"research-article", "review-article", "systematic-review", "meta-analysis", "case-report"}
-_ABOUT = {"corrected-article", "retracted-article", "addended-article", "object-of-concern", "partial-retraction"}
 _KINDS_OF_LINK = ("related-article-type", "link-type", "content-type", "document-type", "object-type")
 _DATES = ("ppub", "epub-ppub", "epub", "collection", "pub", "preprint", "")
 """Whose date counts, best first: that of the issue, as in PubMed."""
@@ -118,7 +116,9 @@ def licence_of(article: Element) -> str:
 
 def _links(article: Element) -> Iterator[RecordLink]:
     """The links in the front matter to articles, preprints and the like that have a DOI, PMID or PMCID."""
-    is_study = attribute(article, "article-type") in _STUDIES  # some link to what they build on as "corrected-article"
+    is_study = (
+        attribute(article, "article-type") in ELEMENTS["study"]
+    )  # some link to what they build on as "corrected-article"
     meta = front_of(article)
     for link in (*meta.iter("related-article"), *meta.iter("related-object")):
         kind = next(filter(None, (attribute(link, name) for name in _KINDS_OF_LINK)), "")
@@ -127,7 +127,7 @@ def _links(article: Element) -> Iterator[RecordLink]:
         if not id and (number := link.find(".//pub-id")) is not None:
             id, id_type, link = line_of(number), "pub-id-type", number
         doi, id_type = normalize_doi(id.removeprefix("info:doi/")), attribute(link, id_type).lower()
-        if is_study and kind in _ABOUT:
+        if is_study and kind in ELEMENTS["about"]:
             continue
         if doi.startswith("10.") and "/" in doi:
             yield RecordLink(kind, f"doi:{doi}")
@@ -213,8 +213,6 @@ _DAMAGED = "The document is damaged or cut off: some of its text may be missing.
 _WITHHELD = "does not allow downloading of the full text"
 """In a comment of PMC's."""
 _FORMULAS_ARE_IMAGES = "Some formulas are images: […] stands for each of them."
-_MAIN_TYPES = ("", "abstract", "standard", "structured", "main")
-_NOT_MAIN = ("graphical", "toc", "teaser", "key-points", "author-highlights", "highlights", "web-summary", "short")
 _ANCHORS = {"table": "t", "figure": "f", "references": "r"}
 
 
@@ -336,7 +334,8 @@ def _abstracts(article: Element) -> tuple[Element | None, list[Element]]:
     meta = front_of(article)
     found = [*meta.findall("abstract"), *meta.findall("trans-abstract")]
     own = [one for one in found if one.tag == "abstract"]
-    main = [one for one in own if _type(one) in _MAIN_TYPES] or [one for one in own if _type(one) not in _NOT_MAIN]
+    main = [one for one in own if not _type(one) or _type(one) in ELEMENTS["main-abstract"]]
+    main = main or [one for one in own if _type(one) not in ELEMENTS["other-abstract"]]
     main = [one for one in main if attribute(one, "lang") in ("", attribute(article, "lang"))] or main
     return (main[0] if main else None), [one for one in found if one not in main[:1]]
 

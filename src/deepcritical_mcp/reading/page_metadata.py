@@ -17,8 +17,6 @@ from deepcritical_mcp.urls import clean_url, host_of, is_web_address
 _SHORT = 1_500
 """Characters: a text this short next to an abstract is what surrounds the abstract, not an article."""
 _BARE = 160
-_BODY = frozenset("introduction background methods results discussion conclusion conclusions findings".split())
-"""Sections that only a whole article has, even a short one."""
 _PHRASES = [row.split(": ") for row in data_lines(__file__, "page_phrases.txt")]
 BROWSERS_ONLY = "This page asks for a check that only a browser passes, and does not serve programs."
 SCRIPTS_ONLY = "no text inside: this page needs JavaScript to show its text."
@@ -38,7 +36,7 @@ def shown(
         is_article: whether it is a journal article's page.
     """
     length, asks_to_pay, is_brief = len(body), is_closed or _says("pay", everything), len(everything) < 3_000
-    has_sections = any(title.strip(" .:").lower() in _BODY for title in titles)
+    has_sections = any(title.strip(" .:").lower() in NAMES["body"] for title in titles)
     is_beside = (length < _SHORT and not has_sections) or (asks_to_pay and length < 4 * _SHORT)
     is_locked = length < _SHORT and asks_to_pay and (is_article or length < 2 * _BARE)
     asks = " and asks for a subscription or a login" if asks_to_pay else ""
@@ -59,7 +57,7 @@ def _says(kind: str, text: str) -> bool:
     return any(phrase in lower for said, phrase in _PHRASES if said == kind)
 
 
-_NAMES = {kind: names.split() for kind, names in data_table(__file__, "page_fields.txt").items()}
+NAMES = {kind: names.split() for kind, names in data_table(__file__, "page_fields.txt").items()}
 _MOST_AUTHORS = 500
 _BYLINES = (
     '//*[@rel="author" or @itemprop="author" or contains(@class, "byline") or contains(@class, "author") or '
@@ -140,7 +138,7 @@ class PageMetadata:
         return cast("list[str]", self._root.xpath(path))
 
     def _first(self, kind: str) -> str:
-        return next((self._meta[name][0] for name in _NAMES[kind] if name in self._meta), "")
+        return next((self._meta[name][0] for name in NAMES[kind] if name in self._meta), "")
 
     def _title_element(self) -> str:
         for path in ("//h1", "//title"):
@@ -150,7 +148,7 @@ class PageMetadata:
         return ""
 
     def _authors(self) -> Iterator[AuthorName]:
-        values = self._meta.get(next((name for name in _NAMES["authors"] if name in self._meta), ""), [])
+        values = self._meta.get(next((name for name in NAMES["authors"] if name in self._meta), ""), [])
         names = [name for value in values for name in value.split(";")]
         plain = (clean_line(name) for name in names[:_MOST_AUTHORS])
         return (split_name(name) for name in plain if name and not is_web_address(name))
@@ -163,7 +161,7 @@ class PageMetadata:
         return " ".join(named)[:_LONGEST_BYLINE]
 
     def _date(self) -> str:
-        for name in _NAMES["date"]:
+        for name in NAMES["date"]:
             for value in self._meta.get(name, []):
                 if len(found := readings(value)) == 1 or (found and name.startswith("citation")):
                     return found[0]

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.reading import (
     Block,
     PageReading,
@@ -25,7 +24,7 @@ from deepcritical_mcp.reading import (
     with_text,
 )
 from deepcritical_mcp.reading.jats_tables import markdown_blocks
-from deepcritical_mcp.reading.page_metadata import PageMetadata, shown
+from deepcritical_mcp.reading.page_metadata import NAMES, PageMetadata, shown
 from deepcritical_mcp.text import clean_line, decoded
 
 _html: Any = importlib.import_module("lxml.html")  # no type hints
@@ -138,9 +137,6 @@ def parsed_html(text: str) -> Any:
         return None
 
 
-_SKIPPED = frozenset("script style noscript template nav form button select svg math-renderer iframe head".split())
-_BLOCKS = frozenset(data_table(__file__, "page_fields.txt")["blocks"].split())
-"""Elements that end a paragraph."""
 _NUMBER = re.compile(r"(?:[1-9][0-9]?\.){1,4}(?:[1-9][0-9]?)?\s+(?=[^\W\d_])")
 _WHITE_SPACE = re.compile(r"[^\S\n]+")
 _ABSTRACT = frozenset({"abstract", "summary", "structured abstract"})
@@ -204,9 +200,9 @@ class _Blocks:
 
     def _walk(self, element: Any, depth: int) -> None:
         tag = element.tag if isinstance(element.tag, str) else ""
-        if not tag or tag in _SKIPPED or depth > 400:
+        if not tag or tag in NAMES["skipped"] or depth > 400:
             return
-        if tag in _BLOCKS:
+        if tag in NAMES["blocks"]:
             self._end_paragraph()
         if tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
             title = _NUMBER.sub("", clean_line(_text(element)), count=1)
@@ -221,7 +217,7 @@ class _Blocks:
             for child in element:
                 self._walk(child, depth + 1)
                 self._line.append(child.tail or "")
-        if tag in _BLOCKS:
+        if tag in NAMES["blocks"]:
             self._end_paragraph()
 
     def _end_paragraph(self) -> None:

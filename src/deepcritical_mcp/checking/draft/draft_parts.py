@@ -273,9 +273,7 @@ _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
 _MARKUP = frozenset("\\`*_[]<&!~")
 _KEY = re.compile(r"(?<![\w.])@\{?(\w[\w:.#$%&+?<>~/-]{0,100})")
 _NOTE = re.compile(r"^[ \t>]{0,20}\[\^([^\]\s]{1,100})\]:[ \t]*", re.MULTILINE)
-_TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
 _MOST_NESTED = 5
-_PAGE_NUMBERS = frozenset(("#", "page #", "p. #", "# of #", "page # of #", "# / #"))
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad][ \t]{0,3}\n[ \t>]{0,40}([^\W\d_]+)(\S*)[ \n]?")
 _PAGE_END = re.compile(r"(?<!\s)\s*\f\s*(?=(\S?))")
@@ -328,7 +326,7 @@ def _blocks(source: str, lines: Sequence[str], *, in_fence: bool) -> Iterator[tu
             quotes += token.nesting
         elif token.type == "fence":
             content, is_open = token.content.rstrip("\n"), not lines[end - 1].strip().startswith(token.markup)
-            is_text = token.info.lower() in _TEXT_FENCES or len(content) > _NEARLY_ALL * len(source)
+            is_text = token.info.lower() in DRAFT_WORDS["text fences"] or len(content) > _NEARLY_ALL * len(source)
             is_read = not in_fence and (is_text or is_open)
             code = blocks_of_markdown(content, in_fence=True) if is_read else [Block("code", content, content)]
             yield first, end, code
@@ -432,7 +430,7 @@ def _page_numbers(lines: list[str], filled: Sequence[int], recurring: Mapping[st
     alone = {at for at in filled if not "".join(lines[max(0, at - 1) : at] + lines[at + 1 : at + 2]).strip()}
     found = set[int]()
     for form, places in recurring.items():
-        is_number = form.strip("-–— ") in _PAGE_NUMBERS or form.endswith(" # of #")
+        is_number = form.strip("-–— ") in DRAFT_WORDS["page numbers"] or form.endswith(" # of #")
         if not is_number and is_surely_entry(lines[filled[places[0]]].lstrip("0123456789[(.)] ")):
             continue
         for one, two in pairwise(places):

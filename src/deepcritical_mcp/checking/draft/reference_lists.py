@@ -42,7 +42,6 @@ _MARK = re.compile(
     re.VERBOSE,
 )
 """What stands in front of an entry."""
-_NAMES_OF_IDS = frozenset(("PMID", "PMIDS", "PMCID", "PUBMED", "DOI", "DOIS", "ID", "IDS", "AND", "&"))
 _SEPARATORS = str.maketrans(",;|", "   ")
 _MOST = 0.8
 NEAR, _MOST_MISSING = 4, 10
@@ -203,7 +202,7 @@ def _begins_among_plain(line: DraftLine, last: _Piece, *, one_a_line: bool) -> b
 def _ids_apart(entry: ListEntry) -> Iterator[ListEntry]:
     """The identifiers of an entry that has nothing else, "PMID 1234567, 2345678"; else the entry itself."""
     words = [word.strip("[]().:#") for word in entry.text.translate(_SEPARATORS).split()]
-    ids = [f"PMID {one}" if one.isdecimal() else one for one in words if one.upper() not in _NAMES_OF_IDS]
+    ids = [f"PMID {one}" if one.isdecimal() else one for one in words if one.lower() not in DRAFT_WORDS["beside ids"]]
     is_list = len(ids) > 1 and all(map(is_bare_id, ids)) and all(any(stated_ids(one)) for one in ids)
     yield from (entry._replace(text=one, label="") for one in ids) if is_list else (entry,)
 
