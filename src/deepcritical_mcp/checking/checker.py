@@ -171,10 +171,10 @@ class CitationChecker:
             beyond = f"offset {offset} is beyond the end: the report has {counted(len(findings), 'finding')}."
             raise InvalidInputError(f"{beyond} Pass 0 to check the draft anew.")
         report = with_findings(kept.report, findings[offset:])
-        beside = await papers.beside(_ids(report))
+        evidence = await session.publications(_ids(report))
         changes = {
             "warnings": tuple(filter(None, (start, *report.warnings, problem))),
-            "cited": tuple(one.index for one in report.references if one.record and one.record.id in beside),
+            "cited": tuple(one.index for one in report.references if one.record and one.record.id not in evidence),
             "unread": report.unread if not offset else (),
             "next_offset": -1 if is_complete else max(offset, len(findings)),
         }

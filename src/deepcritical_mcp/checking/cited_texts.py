@@ -95,10 +95,6 @@ class CitedPapers:
                 await self._session.keep_document(f"{CITED}{id}", paper.model_dump_json(exclude_defaults=True))
                 self._kept[id] = paper
 
-    async def beside(self, ids: Sequence[str]) -> set[str]:
-        """Those of `ids` that are not evidence of the session."""
-        return {*ids} - (await self._session.publications(ids)).keys()
-
     async def publications(self, ids: Sequence[str]) -> dict[str, Publication]:
         """Evidence and cited papers by id; one that is both is the evidence, with the texts that only the other has."""
         held = await self._session.publications(ids)

@@ -173,15 +173,6 @@ class _Place:
     difference: str
 
     @property
-    def denied(self) -> str:
-        """The negation right before it in the same sentence, with its first words; "" if there is none."""
-        text, first = self.read[2], self.span.start
-        if not first or text.words(first - 1, first)[0] not in _DENIALS:
-            return ""
-        between = text.content[text.ends[first - 1] : text.starts[first]]
-        return "" if {*between} & {*".;?!"} else text.written(first - 1, min(first + 2, len(text)))
-
-    @property
     def passage(self) -> tuple[str, str]:
         """Where it stands, and the sentences in which it does."""
         (publication, text, compared), anchor = self.read, ""
@@ -364,7 +355,11 @@ def _is_denied(text: ComparedText, gap: Span) -> bool:
 
 
 def _outcome(found: _Place) -> CheckedQuotation:
-    denied, difference = found.denied, found.difference
+    text, first, denied, difference = found.read[2], found.span.start, "", found.difference
+    if first and text.words(first - 1, first)[0] in _DENIALS:
+        between = text.content[text.ends[first - 1] : text.starts[first]]
+        if {*between}.isdisjoint(".;?!"):  # it stands right before the quotation in the same sentence
+            denied = text.written(first - 1, min(first + 2, len(text)))
     if difference or denied.startswith("non-"):
         return _found("altered", *found.passage, difference or f"negation left out: “{denied}”")
     remark = f"the text has “{denied}”: see whether the quotation leaves out a negation" if denied else ""

@@ -70,7 +70,7 @@ class Citations:
             meant = [one.get(section) or next(iter(one.values())) for one in map(labels.get, cited) if one]
             unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
             found.append(DraftCitation(start, end, tuple(dict.fromkeys(meant))))
-        named = [*named_citations(body, NameIndex([one.text for one in entries]))]
+        named = [*NameIndex([one.text for one in entries]).citations(body)]
         missing, known_names = [one for one in named if not one.entries], [one for one in named if one.entries]
         self._body, self._found, self.entries, self.inline = body, found, entries, list[str]()
         self._find_ids(marks, entries, missing)
@@ -120,6 +120,7 @@ class Citations:
 
 
 _Cited = tuple[int, int, tuple[str, ...]]
+_Named = tuple[int, tuple[int, ...]]
 
 
 def _cited_numbers(body: str, marks: Sequence[Mark]) -> dict[str, list[_Cited]]:
@@ -226,46 +227,42 @@ class NameIndex:
                     known = self._by_name.setdefault((token, year), [])
                     known[len(known) :] = [number] if len(known) < _MOST_ALIKE else []
 
-    def entries(self, names: Sequence[str], year: str) -> list[int]:
+    def citations(self, text: str) -> Iterator[NamedCitation]:
+        """The citations by names and year in a text: those that entries explain, and what can be nothing else."""
+        at = 0
+        for found in YEAR.finditer(text):
+            pieces, opened = _pieces_before(text, max(at, found.start() - _BACK), found.start())
+            if not pieces:
+                continue
+            year, at, years = found[1], found.end(), [found[1] + found[2]]
+            while len(years) < _MOST_PIECES and (more := _MORE_YEARS.match(text, at)) and (found[2] or not more[3]):
+                year, at = more[1] or year, more.end()
+                years.append(year + (more[2] or more[3] or ""))
+            end = at + (opened >= 0 and text[at : at + 1] in (")", "]"))
+            for start, entries in (self._meant(text, pieces, one, is_apart=opened >= 0) for one in years):
+                if start >= 0:
+                    yield NamedCitation(start, max(start, opened), end, entries)
+
+    def _meant(self, text: str, pieces: Sequence[re.Match[str]], year: str, *, is_apart: bool) -> _Named:
+        """Where the first word stands in some pieces of a text before a year that begins names of an entry, and what
+        they mean; -1 if they cite nothing."""
+        words = [(at, piece[0].removesuffix("’s").removesuffix("'s").strip(" .")) for at, piece in enumerate(pieces)]
+        words = [(at, word) for at, word in words if len(word) > 1 and _is_name(pieces[at][0])]
+        for number, (at, _) in enumerate(words):
+            if entries := self._entries([word for _, word in words[number:]], year):
+                return pieces[at if number else 0].start(), tuple(entries)
+        before = text[max(0, pieces[0].start() - 3) : pieces[0].start()].rstrip()[-1:]
+        is_sure = any(piece[0].lower().rstrip(".") in DRAFT_WORDS["and others"] or piece[0] == "&" for piece in pieces)
+        is_sure = is_sure or (not is_apart and before in ("(", ";", "["))
+        return (pieces[0].start() if words and is_sure else -1), ()
+
+    def _entries(self, names: Sequence[str], year: str) -> list[int]:
         """The entries that names and a year mean, several if these do not tell them apart; [] for none."""
         first, *others = [token for name in names for token in WORD.findall(folded(name))[-1:]] or [""]
         found = self._by_name.get((first, year[:4]), [])
         found = [one for one in found if year in self._years[one]] or found
         found = [one for one in found if first in self._heads[one][:_LEADING]] or found
         return [one for one in found if {*others[:2]} <= {*self._heads[one]}] or found
-
-
-def named_citations(text: str, index: NameIndex) -> Iterator[NamedCitation]:
-    """The citations by names and year in a text: those that entries explain, and what can be nothing else."""
-    at = 0
-    for found in YEAR.finditer(text):
-        pieces, opened = _pieces_before(text, max(at, found.start() - _BACK), found.start())
-        if not pieces:
-            continue
-        year, at, years = found[1], found.end(), [found[1] + found[2]]
-        while len(years) < _MOST_PIECES and (more := _MORE_YEARS.match(text, at)) and (found[2] or not more[3]):
-            year, at = more[1] or year, more.end()
-            years.append(year + (more[2] or more[3] or ""))
-        end = at + (opened >= 0 and text[at : at + 1] in (")", "]"))
-        for start, entries in (_entries(text, index, pieces, one, is_apart=opened >= 0) for one in years):
-            if start >= 0:
-                yield NamedCitation(start, max(start, opened), end, entries)
-
-
-def _entries(
-    text: str, index: NameIndex, pieces: Sequence[re.Match[str]], year: str, *, is_apart: bool
-) -> tuple[int, tuple[int, ...]]:
-    """Where the first word stands in some pieces of a text before a year that begins names of an entry, and what they
-    mean; -1 if they cite nothing."""
-    words = [(at, piece[0].removesuffix("’s").removesuffix("'s").strip(" .")) for at, piece in enumerate(pieces)]
-    words = [(at, word) for at, word in words if len(word) > 1 and _is_name(pieces[at][0])]
-    for number, (at, _) in enumerate(words):
-        if entries := index.entries([word for _, word in words[number:]], year):
-            return pieces[at if number else 0].start(), tuple(entries)
-    before = text[max(0, pieces[0].start() - 3) : pieces[0].start()].rstrip()[-1:]
-    is_sure = any(piece[0].lower().rstrip(".") in DRAFT_WORDS["and others"] or piece[0] == "&" for piece in pieces)
-    is_sure = is_sure or (not is_apart and before in ("(", ";", "["))
-    return (pieces[0].start() if words and is_sure else -1), ()
 
 
 def _is_name(word: str) -> bool:

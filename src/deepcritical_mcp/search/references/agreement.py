@@ -183,7 +183,12 @@ class Agreement:
         """What the places that were found say."""
         record, people, journal = self._record, self._people, self._journal_field
         is_theirs, is_other = people.verdict in ("agrees", "minor"), journal.verdict == "differs"
-        fields = {one.field: one for one in (self._compare_title(), self._compare_people())}
+        is_short = self._entry is not None and people.verdict == "agrees" and people.named > 0
+        true = people.true or ", ".join(author.short for author in record.authors[: None if is_short else 3])
+        written, span = people.written or self._text[slice(*people.span)], people.span
+        verdict = "minor" if is_short else people.verdict
+        authors = FieldAgreement("authors", verdict, written, true, None if verdict == "absent" else span)
+        fields: dict[StatedField, FieldAgreement] = {"title": self._compare_title(), "authors": authors}
         for role in ROLES:
             one = self._numbers.by_role.get(role)
             span = (one.start, one.start + 4 if role == "year" else one.end) if one else None
@@ -208,13 +213,6 @@ class Agreement:
         self.unread = tuple(role for role in roles if self._place[role] and role not in by_role)
         ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
         self.further = _further_work(self._text[max(ends) :], own)
-
-    def _compare_people(self) -> FieldAgreement:
-        people, authors = self._people, self._record.authors
-        is_short = self._entry is not None and people.verdict == "agrees" and people.named > 0
-        true = people.true or ", ".join(author.short for author in authors[: None if is_short else 3])
-        written, verdict = people.written or self._text[slice(*people.span)], "minor" if is_short else people.verdict
-        return FieldAgreement("authors", verdict, written, true, None if verdict == "absent" else people.span)
 
     def _strange(self, text: str, *, is_title: bool = False) -> list[str]:
         """Words of content that the record's names and journals, or its title as well, do not have."""
