@@ -81,7 +81,6 @@ class TracedReference:
     lookups: Mapping[RecordIds, Lookup] = field(default_factory=dict[RecordIds, Lookup])
     match: ReferenceMatch | None = None
 
-    @property
     def numbers(self) -> list[RecordIds]:
         """The numbers to look up, each by itself."""
         each = [RecordIds()._replace(**{name: value}) for name, value in self.reference.ids._asdict().items() if value]
@@ -95,7 +94,6 @@ class TracedReference:
         records = {record.id: record for record in found}.values()
         return [CandidateRecord(one, Agreement(self.reference, one), True) for one in records]
 
-    @property
     def needs_search(self) -> bool:
         """Whether what is written must be looked for."""
         sure = [one for one in meant(self.by_number) if not (one.is_title_other or one.agreement.by_others)]
@@ -103,7 +101,6 @@ class TracedReference:
             return False
         return self.work is None or not self.work.is_certain or bool(self.by_number)
 
-    @property
     def candidates(self) -> list[CandidateRecord]:
         """All records that it may mean; of two records of one paper, PubMed's decides."""
         known = {one.record.id: one.record for one in self.by_number}
@@ -111,7 +108,6 @@ class TracedReference:
         records = distinct_records([*known.values(), *(record for record, _ in considered.values())])
         return [*self.by_number, *(CandidateRecord(*considered[one.id]) for one in records if one.id not in known)]
 
-    @property
     def nearest(self) -> list[Publication]:
         """The records that come nearest to its text, where none agrees."""
         return distinct_records([record for record, _ in self.match.nearest]) if self.match else []
@@ -129,14 +125,13 @@ class TracedReference:
                 if key not in known and not any(forms):
                     found.append(f"{LABELS[kind]} {key.removeprefix(f'{kind}:')}")
                     known.append(key)
-        agreements = (one.agreement for one in self.candidates if one.is_meant and one.agreement.says("title"))
+        agreements = (one.agreement for one in self.candidates() if one.is_meant and one.agreement.says("title"))
         low, high = chosen.agreement.field("title").span or (0, len(self.reference.text))
         for title in (one.field("title") for one in agreements):
             if title.span and (title.span[0] >= high or low >= title.span[1]) and title.written not in further:
                 found.append(title.written)
         return [*dict.fromkeys(filter(None, (clipped(further, SHOWN), *found)))]
 
-    @property
     def failures(self) -> list[ProviderError]:
         """The services that did not answer."""
         failed = [error for one in self.lookups.values() if one.record is None for error in one.failures]
@@ -152,7 +147,7 @@ def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
         compared = replace(one, reference=replace(read_reference(""), ids=one.reference.ids)) if has_note else one
         is_bare = all(each.verdict == "absent" for each in records[0].agreement.fields)
         return _by_number_alone(compared, off, is_bare=is_bare)
-    found = [candidate for candidate in meant(one.candidates) if one.work is None or not candidate.is_about_it]
+    found = [candidate for candidate in meant(one.candidates()) if one.work is None or not candidate.is_about_it]
     papers = distinct_records([candidate.record for candidate in found])
     if len(papers) > 1 and not one.further(found[0]):
         return _ambiguous(one, papers, "several records agree with it")
@@ -268,26 +263,26 @@ def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
         if getattr(number, name) and lookup.record
     ]
     leads = (_where_it_leads(problem, lookup, None) for problem, lookup in found)
-    not_asked = one.failures or DocumentId("it", reference=one.reference.text).not_asked(RecordIds(), off)
+    not_asked = one.failures() or DocumentId("it", reference=one.reference.text).not_asked(RecordIds(), off)
     rest = "The rest could not be looked for everywhere." if not_asked else "No record agrees with the rest of it."
-    candidates = tuple(distinct_records([*one.nearest, *others])[:_MAX_CANDIDATES])
+    candidates = tuple(distinct_records([*one.nearest(), *others])[:_MAX_CANDIDATES])
     problems = tuple(problem for problem, _ in found)
     return ReferenceOutcome(one.draft, "wrong_id", None, problems, " ".join((*leads, rest)), candidates)
 
 
 def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """Of a reference for which there is no sure record."""
-    nearest, unasked = one.nearest, one.match.unasked if one.match else ()
+    nearest, unasked = one.nearest(), one.match.unasked if one.match else ()
     details = [attempt.detail for lookup in one.lookups.values() for attempt in lookup.attempts]
     elsewhere = next((detail for detail in details if "registered with" in detail), "")  # and nobody has it here
     if one.work or elsewhere:
         return ReferenceOutcome(one.draft, "unchecked", reason=one.work.kind if one.work else elsewhere)
     document = DocumentId("this reference", ids=one.reference.ids, reference=one.reference.text)
-    failed = " ".join(dict.fromkeys(error.message for error in one.failures))
+    failed = " ".join(dict.fromkeys(error.message for error in one.failures()))
     late = f"There was no time left to ask {' and '.join(unasked)}." if unasked else ""
     off_for_it = document.not_asked(one.reference.ids, off)  # a service that is switched off may have it
     if reason := failed or late or (f"{off_for_it}." if off_for_it else ""):
-        is_late = any(error.code == "provider_timeout" and "no time left" in error.message for error in one.failures)
+        is_late = any(error.code == "provider_timeout" and "no time left" in error.message for error in one.failures())
         pending = is_late if failed else bool(late)
         return ReferenceOutcome(one.draft, "outage", reason=reason, candidates=tuple(nearest), pending=pending)
     if one.match and nearest:
@@ -337,7 +332,7 @@ class ReferenceChecker:
         await progress(0.05, "looking up the numbers of the references")
         await self._by_number(traced, session, end)
         await progress(0.3, "looking for references without a number")
-        if open_ones := [one for one in traced if one.needs_search]:
+        if open_ones := [one for one in traced if one.needs_search()]:
             seconds = max(0.0, end - anyio.current_time())
             matches = await self._full_texts.references.find([one.reference for one in open_ones], seconds)
             for one, match in zip(open_ones, matches, strict=True):
@@ -349,7 +344,7 @@ class ReferenceChecker:
         records = list({one.id: one for one in named}.values())
         asked = await self._witness.rechecked(records, within=anyio.current_time() - begun)
         current = {old.id: new for old, new in zip(records, asked.publications, strict=True)}
-        errors = [error.message for one in traced for error in one.failures]
+        errors = [error.message for one in traced for error in one.failures()]
         errors += [one for one in asked.remarks if isinstance(one, OutageRemark)]
         warnings = dict.fromkeys(one for one in asked.remarks if not isinstance(one, OutageRemark))
         known = (_with_records(one, current) for one in outcomes)
@@ -362,7 +357,7 @@ class ReferenceChecker:
     async def _by_number(self, traced: Sequence[TracedReference], session: ReadingSession, end: float) -> None:
         """Look up each PMID and DOI by itself, since they may be those of two papers; a PMCID only alone. What the
         session has is not looked up."""
-        numbers = list(dict.fromkeys(number for one in traced for number in one.numbers))
+        numbers = list(dict.fromkeys(number for one in traced for number in one.numbers()))
         ids = await session.known([stub_of(number) for number in numbers]) if numbers else []
         kept = await session.publications(list(dict.fromkeys(filter(None, ids))))
         found = dict[RecordIds, Lookup]()
@@ -374,7 +369,7 @@ class ReferenceChecker:
             lookups = await self._full_texts.records.find([*map(Wanted, missing)], seconds)
             found |= zip(missing, lookups, strict=True)
         for one in traced:
-            one.lookups = {number: found[number] for number in one.numbers}
+            one.lookups = {number: found[number] for number in one.numbers()}
 
 
 def _with_records(outcome: ReferenceOutcome, current: Mapping[str, Publication]) -> ReferenceOutcome:

@@ -97,9 +97,9 @@ class CandidateRecord:
         """Whether what is written, apart from numbers, means this record, although something in it may be wrong."""
         found, title = self.agreement, self.agreement.verdict("title")
         if title == "differs":
-            return self._is_meant_despite_title
+            return self._is_meant_despite_title()
         if title == "absent":
-            return self._is_meant_by_place
+            return self._is_meant_by_place()
         words = tokens(found.field("title").written)
         is_telling = not is_generic(words) and (self.by_number or identifies(words))
         if not is_telling and not self.by_number:
@@ -107,7 +107,6 @@ class CandidateRecord:
         is_unique = is_telling and (self.by_number or len(content_words(words)) >= _UNIQUE_TITLE)
         return is_unique or found.support > 0 or found.conflicts == 0
 
-    @property
     def _is_meant_by_place(self) -> bool:
         found, says = self.agreement, self.agreement.says
         if self.by_number:
@@ -116,7 +115,6 @@ class CandidateRecord:
         is_near = found.conflicts == 1 and found.support >= 2 and says("authors")
         return found.is_accepted or (is_near and (says("volume") or says("pages")))
 
-    @property
     def _is_meant_despite_title(self) -> bool:
         """Although another title is written: with a few words changed, or by all else."""
         found, is_theirs, title = self.agreement, self.agreement.says("authors"), self.agreement.field("title")

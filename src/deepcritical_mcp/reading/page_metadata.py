@@ -81,7 +81,6 @@ class PageMetadata:
             if name and content:
                 self._meta.setdefault(name, []).append(content)
 
-    @property
     def fields(self) -> Mapping[str, object]:
         """Fields of `Publication`; only those that the page names. The identifiers are its own, never those of papers
         that it mentions."""
@@ -107,7 +106,6 @@ class PageMetadata:
         }
         return {name: value for name, value in fields.items() if value and value != UNKNOWN_DATE}
 
-    @property
     def licence(self) -> str:
         """The licence that the page links to, or names in its metadata; "" if none."""
         named = next((value for value in self._meta.get("dc.rights", []) if "creativecommons.org/" in value), "")
@@ -115,7 +113,6 @@ class PageMetadata:
         linked = next((link for link in links if link.startswith(("http://", "https://", "//"))), "")
         return clean_line(named or linked or self._first("licence"))[:300]
 
-    @property
     def copies(self) -> tuple[str, ...]:
         """Addresses of the same text that the page names: its full text, its PDF, where it sends browsers on to."""
         named = [one for name in ("citation_full_html_url", "citation_pdf_url") for one in self._meta.get(name, [])]
@@ -123,13 +120,11 @@ class PageMetadata:
         found, here = (urljoin(self._url, one.strip()) for one in named), self._url.partition("#")[0]
         return tuple(dict.fromkeys(one for one in found if is_web_address(one) and one.partition("#")[0] != here))[:4]
 
-    @property
     def abstract(self) -> str:
         """The abstract among the metadata; descriptions for search engines do not count."""
         found = self._first("abstract")
         return found if len(found) > 200 and not found.endswith(("...", "…")) else ""
 
-    @property
     def is_closed(self) -> bool:
         """Whether the page's own description (schema.org) says that the text is not free to read."""
         return any(_CLOSED.search(text) for text in self._texts(_SCRIPTS))

@@ -154,17 +154,17 @@ def read_page(content: bytes, *, url: str, charset: str = "") -> PageReading:
     own = (one for one in texts if one.getparent() is None or one.getparent().tag not in _UNSEEN)
     whole = clean_line(" ".join(map(str, own)))[:200_000]
     head = PageMetadata(root, url)
-    fields, abstract, is_closed = head.fields, head.abstract, head.is_closed
+    fields, abstract, is_closed = head.fields(), head.abstract(), head.is_closed()
     is_article = bool({"doi", "pmid", "journal"} & fields.keys())
     main = main_text(root, url)
     blocks = _Blocks(main, str(fields.get("title", ""))).found if main else []
     abstract_lines, rest = _abstract_apart(blocks) if is_article else ([], blocks)
     sections = outline(with_text(rest))
     body, parts = assembled(sections)
-    reading = Reading(body, parts, fields, "\n".join(abstract_lines) or abstract, head.licence)
+    reading = Reading(body, parts, fields, "\n".join(abstract_lines) or abstract, head.licence())
     titles = [section.path[-1] for section in sections if section.path and section.paragraphs]
     status, detail = shown(body, reading.abstract, whole, titles=titles, is_closed=is_closed, is_article=is_article)
-    return PageReading(reading, status, detail, head.copies)
+    return PageReading(reading, status, detail, head.copies())
 
 
 def read_plain_text(content: bytes, *, url: str = "", charset: str = "") -> PageReading:
