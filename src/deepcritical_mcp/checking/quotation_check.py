@@ -172,7 +172,6 @@ class _Place:
     span: Span
     difference: str
 
-    @property
     def passage(self) -> tuple[str, str]:
         """Where it stands, and the sentences in which it does."""
         (publication, text, compared), anchor = self.read, ""
@@ -223,7 +222,7 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
         found = _near(quoted, [*_read(elsewhere)])
     if is_telling and found:
         stands = f"it stands in {found.read[0].id}" + (f" ({found.difference})" if found.difference else "")
-        return _found("misattributed", *found.passage, "; ".join(filter(None, (stands, _what_was_read(cited)))))
+        return _found("misattributed", *found.passage(), "; ".join(filter(None, (stands, _what_was_read(cited)))))
     if near:
         return _outcome(near)
     stands = f"these words stand in {found.read[0].id}" if found and not next(exact, None) else ""
@@ -361,9 +360,9 @@ def _outcome(found: _Place) -> CheckedQuotation:
         if {*between}.isdisjoint(".;?!"):  # it stands right before the quotation in the same sentence
             denied = text.written(first - 1, min(first + 2, len(text)))
     if difference or denied.startswith("non-"):
-        return _found("altered", *found.passage, difference or f"negation left out: “{denied}”")
+        return _found("altered", *found.passage(), difference or f"negation left out: “{denied}”")
     remark = f"the text has “{denied}”: see whether the quotation leaves out a negation" if denied else ""
-    return _found("verbatim", *found.passage, remark)
+    return _found("verbatim", *found.passage(), remark)
 
 
 def _found(verdict: QuotationVerdict, where: str = "", passage: str = "", difference: str = "") -> CheckedQuotation:

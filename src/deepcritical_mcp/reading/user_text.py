@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -93,6 +94,4 @@ def _without_title(sections: Sequence[Section]) -> tuple[str, list[Section]]:
     outermost = [one for one in sections if len(one.path) == 1]
     if outermost != [*sections[:1]] or (len(sections) < 3 and _NAMED.match(outermost[0].path[0])):
         return "", list(sections)
-    return outermost[0].path[0], [
-        Section(one.anchor, one.paragraphs, one.kind, one.path[1:], one.parent) for one in sections
-    ]
+    return outermost[0].path[0], [replace(one, path=one.path[1:]) for one in sections]

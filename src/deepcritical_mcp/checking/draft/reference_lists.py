@@ -112,15 +112,22 @@ class _Piece:
         self.lines.append(line)
         self.is_dated = self.is_dated or has_date_or_id(line) or is_bare_id(line)
 
-    def entry(self, *, is_among_marked: bool) -> ListEntry:
+    def entries(self, *, is_among_marked: bool) -> Sequence[ListEntry]:
+        """It, or the identifiers of one that has nothing else, "PMID 1234567, 2345678"."""
         text = "\n".join(self.lines).strip()
         if not any(map(str.isalnum, text)):
-            return ListEntry(f"{self.label}. {text}" if self.label else text, self.first.place, "", STRAY)
+            return [ListEntry(f"{self.label}. {text}" if self.label else text, self.first.place, "", STRAY)]
         is_like = not is_remark(text) or (starts_with_names(text) and not is_prose(text))
         is_like = is_like and (self.is_marked or not is_among_marked or is_whole_entry(text))
         is_told = has_verbs(text) and not (self.is_dated or starts_like_entry(text))  # "We thank R. Jones"
         reason = POINTS if is_repeated(text) else "" if is_like or (self.label and not is_told) else STRAY
-        return ListEntry(text, self.first.place, self.label, reason)
+        words = [word.strip("[]().:#") for word in text.translate(_SEPARATORS).split()]
+        ids = [
+            f"PMID {one}" if one.isdecimal() else one for one in words if one.lower() not in DRAFT_WORDS["beside ids"]
+        ]
+        if len(ids) > 1 and all(map(is_bare_id, ids)) and all(any(stated_ids(one)) for one in ids):
+            return [ListEntry(one, self.first.place, "", reason) for one in ids]
+        return [ListEntry(text, self.first.place, self.label, reason)]
 
 
 def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
@@ -137,7 +144,7 @@ def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
             found.append(_Piece(line, starts.get(at, ""), is_marked=at in starts))
         else:
             found[-1].add(line.text)
-    return [part for one in found for part in _ids_apart(one.entry(is_among_marked=bool(starts)))]
+    return [part for one in found for part in one.entries(is_among_marked=bool(starts))]
 
 
 def _marked(lines: Sequence[DraftLine]) -> Mapping[int, str]:
@@ -199,14 +206,6 @@ def _begins_among_plain(line: DraftLine, last: _Piece, *, one_a_line: bool) -> b
     return last.is_whole and (is_start or (is_whole and line.text[:1].isupper() and not is_bare))
 
 
-def _ids_apart(entry: ListEntry) -> Iterator[ListEntry]:
-    """The identifiers of an entry that has nothing else, "PMID 1234567, 2345678"; else the entry itself."""
-    words = [word.strip("[]().:#") for word in entry.text.translate(_SEPARATORS).split()]
-    ids = [f"PMID {one}" if one.isdecimal() else one for one in words if one.lower() not in DRAFT_WORDS["beside ids"]]
-    is_list = len(ids) > 1 and all(map(is_bare_id, ids)) and all(any(stated_ids(one)) for one in ids)
-    yield from (entry._replace(text=one, label="") for one in ids) if is_list else (entry,)
-
-
 class FoundList(NamedTuple):
     """A list of references: its entries, and the lines of the draft that it takes, `first` up to `end`."""
 
@@ -244,18 +243,7 @@ def _with_list_apart(text: str) -> str:
 
 def reference_lists(lines: Sequence[DraftLine]) -> list[FoundList]:
     """The lists of a draft that have entries; without headings, the block of entries at its end, or all of it."""
-    headed = [one for one in _headed(lines) if one.entries]
-    return [one for one in headed if not all(entry.reason for entry in one.entries)] or _unheaded(lines) or headed
-
-
-def _title(line: str) -> str:
-    """What a line says as a heading, in small letters without markup and number; "" if it is too long for one."""
-    bare = " ".join(line.strip(_MARKUP).split())
-    return (_AROUND_TITLE.sub("", bare).strip(_MARKUP) or bare).casefold() if len(bare) <= _LONGEST_HEADING else ""
-
-
-def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
-    last = 0
+    headed, last = list[FoundList](), 0
     for at, line in enumerate(lines):
         title = _title(line.text) if at >= last and line.block.kind != "item" else ""
         is_list = title in DRAFT_WORDS["list"]
@@ -267,8 +255,15 @@ def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
             sure = [one for one in entries if is_surely_entry(one.text) or (one.label and is_whole_entry(one.text))]
             sure += (one for one in entries if is_repeated(one.text))
             if is_list or 2 * len(sure) > len(entries):
-                yield FoundList(at, end, entries)
+                headed += [FoundList(at, end, entries)] if entries else []
                 last = end
+    return [one for one in headed if not all(entry.reason for entry in one.entries)] or _unheaded(lines) or headed
+
+
+def _title(line: str) -> str:
+    """What a line says as a heading, in small letters without markup and number; "" if it is too long for one."""
+    bare = " ".join(line.strip(_MARKUP).split())
+    return (_AROUND_TITLE.sub("", bare).strip(_MARKUP) or bare).casefold() if len(bare) <= _LONGEST_HEADING else ""
 
 
 def _ends_list(line: DraftLine, heading: DraftLine) -> bool:
