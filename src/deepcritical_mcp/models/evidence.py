@@ -362,12 +362,8 @@ class Publication(Bibliography):
         return self.is_users and self.source == "user" and not where
 
 
-_MERGE_RULES = {
-    name: rule
-    for name, field in Publication.model_fields.items()
-    for rule in field.metadata
-    if isinstance(rule, MergeRule)
-}
+_DECLARED = ((name, one) for name, field in Publication.model_fields.items() for one in field.metadata)
+_MERGE_RULES = {name: one for name, one in _DECLARED if isinstance(one, MergeRule)}
 
 
 def decision_of(publication: Publication) -> str:

@@ -152,24 +152,20 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def assembled(sections: Sequence[Section]) -> tuple[str, tuple[Part, ...]]:
     """The content and the parts of a document; sections without text of their own are kept if they have a title."""
-    paragraphs: list[str] = []
-    parts: list[Part] = []
-    position = 0
+    paragraphs, found, position = list[str](), list[tuple[Section, int]](), 0
     for section in sections:
         # without blank lines inside a paragraph
         blocks = ((line.rstrip() for line in clean_text(text).split("\n")) for text in section.paragraphs)
         own = [block for lines in blocks if (block := "\n".join(filter(None, lines)))]
-        if not own and not any(section.path):
-            continue
-        if len(parts) <= MAX_PARTS:  # `bounded` cuts the text where the next one begins
-            parts.append(
-                Part(anchor=section.anchor, kind=section.kind, path=section.path, start=position, parent=section.parent)
-            )
-        paragraphs += own
-        position += sum(len(one) + len(PARAGRAPH_BREAK) for one in own)
+        if own or any(section.path):
+            found.append((section, position))
+            paragraphs += own
+            position += sum(len(one) + len(PARAGRAPH_BREAK) for one in own)
     content = PARAGRAPH_BREAK.join(paragraphs)
-    starts = (min(part.start, len(content)) for part in parts)
-    return content, tuple(part.model_copy(update={"start": start}) for part, start in zip(parts, starts, strict=True))
+    return content, tuple(
+        Part(anchor=one.anchor, kind=one.kind, path=one.path, start=min(start, len(content)), parent=one.parent)
+        for one, start in found[: MAX_PARTS + 1]  # `bounded` cuts the text where the next one begins
+    )
 
 
 def bounded(reading: Reading) -> Reading:

@@ -71,12 +71,8 @@ def bibliography_of(article: Element) -> dict[str, object]:
     known = {name: value for name, value in fields.items() if value not in ("", (), UNKNOWN_DATE)}
     types = _publication_types(article, is_preprint=False)
     status, notices = status_from_links(dict.fromkeys(_links(article)), types, "")
-    if status == "ok" and without_retraction_mark(title) == title:
-        return known
-    return known | {
-        "status": "retracted" if without_retraction_mark(title) != title else status,
-        "status_notices": notices,
-    }
+    status = status if without_retraction_mark(title) == title else "retracted"
+    return known | ({"status": status, "status_notices": notices} if status != "ok" else {})
 
 
 def people_of(article: Element) -> Iterator[str]:
@@ -116,9 +112,8 @@ def licence_of(article: Element) -> str:
 
 def _links(article: Element) -> Iterator[RecordLink]:
     """The links in the front matter to articles, preprints and the like that have a DOI, PMID or PMCID."""
-    is_study = (
-        attribute(article, "article-type") in ELEMENTS["study"]
-    )  # some link to what they build on as "corrected-article"
+    # Some studies link to what they build on as "corrected-article".
+    is_study = attribute(article, "article-type") in ELEMENTS["study"]
     meta = front_of(article)
     for link in (*meta.iter("related-article"), *meta.iter("related-object")):
         kind = next(filter(None, (attribute(link, name) for name in _KINDS_OF_LINK)), "")
@@ -266,9 +261,8 @@ def _sections(article: Element, main: Element | None, others: Sequence[Element],
         out.write(part_of(abstract, _abstract_title(abstract)), f"a{number}")
     out.write_all(body, "s")
     floats = _whole(article, "floats-group")
-    out.write_all(
-        JatsPart(floats=floats.floats, sections=[JatsPart(paragraphs=floats.paragraphs), *floats.sections]), "s"
-    )
+    own = JatsPart(paragraphs=floats.paragraphs)
+    out.write_all(JatsPart(floats=floats.floats, sections=[own, *floats.sections]), "s")
     out.write_all(_whole(article, "back"), "b")
     for number, inner in enumerate(_sub_articles(article), 1):
         out.inside = f"x{number}"

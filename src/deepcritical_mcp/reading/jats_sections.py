@@ -214,10 +214,8 @@ def _float(element: Element) -> JatsPart:
     """A table or figure: its caption, text, cells, notes and files."""
     kind: PartKind = "table" if element.tag == "table-wrap" else "figure"
     text = [line_of(child) for child in element if child.tag in ("p", "attrib", "disp-quote", "disp-formula", "list")]
-    files = (
-        _supplement(inner) for inner in _outermost(element, FLOATS | ELEMENTS["file"]) if inner.tag in ELEMENTS["file"]
-    )
-    paragraphs = [_caption(element), *text, *markdown_tables(element), *footnotes(element), *files]
+    files = (one for one in _outermost(element, FLOATS | ELEMENTS["file"]) if one.tag in ELEMENTS["file"])
+    paragraphs = [_caption(element), *text, *markdown_tables(element), *footnotes(element), *map(_supplement, files)]
     label = line_of(element.find("label")).rstrip(".:| ") or kind.capitalize()
     return JatsPart(label, kind, [*filter(None, paragraphs)] or [f"[{kind.capitalize()} without a caption]"])
 

@@ -18,9 +18,8 @@ _INVISIBLE = re.compile("[\u2061-\u2064]")
 _ATOM = re.compile(r"[^\W_]+(?:[.,][0-9]+)?|\W")
 
 
-_NAMES = {
-    (kind, value): name for kind, value, name in (row.split(" | ") for row in data_lines(__file__, "jats_names.txt"))
-}
+_ROWS = (row.split(" | ") for row in data_lines(__file__, "jats_names.txt"))
+_NAMES = {(kind, value): name for kind, value, name in _ROWS}
 
 
 def named_as(kind: str, value: str) -> str:

@@ -155,11 +155,8 @@ def _is_heading(block: Sequence[PdfLine], body: float) -> bool:
 
 def _blocks(lines: Sequence[PdfLine]) -> Iterator[list[PdfLine]]:
     """Paragraphs and headings, as lists of lines."""
-    steps = [
-        before.bottom - after.bottom
-        for before, after in pairwise(lines)
-        if before.page == after.page and 0 < before.bottom - after.bottom < 3 * before.size
-    ]
+    pairs = ((one, one.bottom - two.bottom) for one, two in pairwise(lines) if one.page == two.page)
+    steps = [step for one, step in pairs if 0 < step < 3 * one.size]
     pitch = median(steps) if steps else 12.0
     block: list[PdfLine] = []
     for line in lines:

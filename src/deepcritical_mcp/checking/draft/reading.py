@@ -111,13 +111,9 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     for entry, places in _stray([line for line in lines if line.place not in taken]):
         (unread if entry.reason else read).append(entry)
         taken |= places
-    kept = (
-        (number, part)
-        for number, one in enumerate(blocks)
-        if number not in apart and one.kind not in ("code", "entry")
-        for part in _not_in(taken, number, one)
-    )
-    body = RunningText(kept, read, [lines[one.first].place[0] for one in lists])
+    own = (at for at, one in enumerate(blocks) if at not in apart and one.kind not in ("code", "entry"))
+    parts = ((number, part) for number in own for part in _not_in(taken, number, blocks[number]))
+    body = RunningText(parts, read, [lines[one.first].place[0] for one in lists])
     found = body.citations
     references = [DraftReference(at, one.text, one.label) for at, one in enumerate(found.entries, 1)]
     references += (DraftReference(at, one, is_inline=True) for at, one in enumerate(found.inline, len(read) + 1))

@@ -122,9 +122,7 @@ class _Piece:
         is_told = has_verbs(text) and not (self.is_dated or starts_like_entry(text))  # "We thank R. Jones"
         reason = POINTS if is_repeated(text) else "" if is_like or (self.label and not is_told) else STRAY
         words = [word.strip("[]().:#") for word in text.translate(_SEPARATORS).split()]
-        ids = [
-            f"PMID {one}" if one.isdecimal() else one for one in words if one.lower() not in DRAFT_WORDS["beside ids"]
-        ]
+        ids = [f"PMID {one}" if one.isdecimal() else one for one in words if one.lower() not in DRAFT_WORDS["ids"]]
         if len(ids) > 1 and all(map(is_bare_id, ids)) and all(any(stated_ids(one)) for one in ids):
             return [ListEntry(one, self.first.place, "", reason) for one in ids]
         return [ListEntry(text, self.first.place, self.label, reason)]
