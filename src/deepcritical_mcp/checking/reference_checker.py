@@ -256,12 +256,9 @@ def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
             return _by_number_alone(one, off)
         reason = ONLY_A_NUMBER if one.draft.text.startswith("[") else OTHER_NAMES
         return ReferenceOutcome(one.draft, "verified", others[0], reason=reason)
-    found = [
-        (ReferenceProblem(field=name, written=getattr(number, name)), lookup)
-        for number, lookup in one.lookups.items()
-        for name in IDS
-        if getattr(number, name) and lookup.record
-    ]
+    known = ((number, lookup) for number, lookup in one.lookups.items() if lookup.record)
+    named = ((name, getattr(number, name), lookup) for number, lookup in known for name in IDS)
+    found = [(ReferenceProblem(field=name, written=value), lookup) for name, value, lookup in named if value]
     leads = (_where_it_leads(problem, lookup, None) for problem, lookup in found)
     not_asked = one.failures() or DocumentId("it", reference=one.reference.text).not_asked(RecordIds(), off)
     rest = "The rest could not be looked for everywhere." if not_asked else "No record agrees with the rest of it."

@@ -395,12 +395,8 @@ def merged(kept: Publication, other: Publication) -> Publication:
     latest, earlier = (second, first) if _decided(second) > _decided(first) else (first, second)
     is_claim = bool(second.claims) and first.is_record
     combined = {"texts", "tags"} if authority(second) < min(authority(first), 2) or is_claim else _MERGE_RULES.keys()
-    values = {
-        name: rule.combine(getattr(first, name), getattr(second, name)) if name in combined else getattr(first, name)
-        for name, rule in _MERGE_RULES.items()
-        if rule != LATEST_DECISION
-    }
-    values |= {name: getattr(latest, name) for name, rule in _MERGE_RULES.items() if rule == LATEST_DECISION}
+    values = {name: getattr(latest if rule == LATEST_DECISION else first, name) for name, rule in _MERGE_RULES.items()}
+    values |= {name: _MERGE_RULES[name].combine(values[name], getattr(second, name)) for name in combined}
     values["status"] = as_of(values["status"], values["status_checked"])
     if latest.screening and earlier.screening not in ("", latest.screening):
         also = f"merged with a description that was {earlier.screening}"

@@ -327,11 +327,8 @@ def _outermost(element: Element, names: Collection[str]) -> Iterator[Element]:
 
 
 _ADDERS = {
-    "fig-group": _add_group,
-    "table-wrap-group": _add_group,
+    **dict.fromkeys(("fig-group", "table-wrap-group"), _add_group),
+    **dict.fromkeys(("list", "def-list"), _add_list),
+    **dict.fromkeys(("preformat", "code"), _add_lines),
     "ref-list": _add_references,
-    "list": _add_list,
-    "def-list": _add_list,
-    "preformat": _add_lines,
-    "code": _add_lines,
 }

@@ -20,9 +20,8 @@ from deepcritical_mcp.text import clean_line, counted, data_lines
 
 HYPHEN = "\u0002"
 """PDFium's sign for a hyphen at the end of a line, and for that end."""
-_LIGATURES = str.maketrans(
-    {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
-)
+_LIGATURES = dict(enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"), start=0xFB00))
+"""By their code points."""
 _NUMBER = re.compile(r"(?:(?:[1-9][0-9]?|[IVX]{1,5})(?:\.[1-9][0-9]?){0,3}\.?|[A-H]\.)[ \t]")
 _KNOWN = frozenset(data_lines(__file__, "headings.txt"))
 _PAGE_NUMBER = re.compile(
@@ -80,11 +79,8 @@ def _without_running_lines(pages: Sequence[Sequence[PdfLine]], heights: Sequence
         for form in forms:
             on_pages.setdefault(form, set()).add(line.page)
     running = {form for form, numbers in on_pages.items() if _is_often(numbers, len(pages))}
-    left_out = {
-        id(line)
-        for name, lines, line, forms in found
-        if not running.isdisjoint(forms) or _is_page_number(line, lines, name)
-    }
+    left_out = {id(line) for *_, line, forms in found if not running.isdisjoint(forms)}
+    left_out |= {id(line) for name, lines, line, _ in found if _is_page_number(line, lines, name)}
     kept = [[line for line in page if id(line) not in left_out] for page in pages]
     yield from kept if any(kept) else map(list, pages)
 

@@ -169,10 +169,8 @@ def _chain(lines: Sequence[DraftLine], numbers: Sequence[int]) -> dict[int, str]
     found, last = dict[int, str](), 0
     for at in numbers:
         line, first = lines[at], lines[numbers[0]]
-        is_next = line.value == last + 1 or (
-            (line.value == 1 or last - 1 <= line.value <= last + _MOST_MISSING)
-            and (starts_like_entry(line.rest) or is_whole_entry(line.rest))
-        )
+        is_near = line.value == 1 or last - 1 <= line.value <= last + _MOST_MISSING
+        is_next = is_near and (line.value == last + 1 or starts_like_entry(line.rest) or is_whole_entry(line.rest))
         is_like = (line.kind, line.label[:1].isalpha()) == (first.kind, first.label[:1].isalpha())
         if not found or (is_like and is_next):
             found[at] = str(len(found) + 1) if line.value == last == 1 else line.label
@@ -184,11 +182,8 @@ def _begins_among_marked(line: DraftLine, last: _Piece) -> bool:
     """Whether a line without the mark of the list begins an entry, or what is none, behind the last one."""
     first, level = line.text[:1], line.block.level
     is_apart = not (level or first.islower() or first.isdigit() or is_bare_id(line.rest.split(" ")[0]))
-    is_item = level > 0 and (
-        is_whole_entry(line.rest) and not is_bare_id(line.rest)
-        if level > last.first.block.level
-        else line.kind == "bullet"
-    )
+    is_inner, is_own = level > last.first.block.level, is_whole_entry(line.rest) and not is_bare_id(line.rest)
+    is_item = level > 0 and (is_own if is_inner else line.kind == "bullet")
     return line.opens and (not last.is_marked or is_repeated(line.rest) or is_item or (is_apart and last.is_whole))
 
 

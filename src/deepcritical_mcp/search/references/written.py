@@ -201,12 +201,9 @@ class LabelledEntry:
         """The identifiers in fields that name no kind of number in their value."""
         arxiv = f"arXiv:{self.said('eprint')}" if self.said("archive").lower() == "arxiv" else ""
         doi = normalize_doi(self.said("doi").removesuffix("[doi]") or arxiv_doi(arxiv))
-        pmcid = self.said("pmcid")
-        return RecordIds(
-            pmid=normalize_pmid(self.said("pmid")),
-            pmcid=normalize_pmcid(f"PMC{pmcid}" if pmcid.isdecimal() else pmcid),
-            doi=doi if doi.startswith("10.") else "",
-        )
+        pmid, pmcid = normalize_pmid(self.said("pmid")), self.said("pmcid")
+        pmcid = normalize_pmcid(f"PMC{pmcid}" if pmcid.isdecimal() else pmcid)
+        return RecordIds(pmid=pmid, pmcid=pmcid, doi=doi if doi.startswith("10.") else "")
 
 
 def read_entry(text: str) -> LabelledEntry | None:
