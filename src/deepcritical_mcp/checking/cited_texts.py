@@ -119,9 +119,8 @@ class CitedPapers:
         changed = [one for one in kept if one.id in evidence and status_fields(one) != status_fields(evidence[one.id])]
         if changed:
             await self._session.set_statuses(changed)
-        for one in kept:
-            if one.id not in evidence or len(one.texts) > len(evidence[one.id].texts):
-                self._papers[one.id] = without_notes(one)
+        new = (one for one in kept if one.id not in evidence or len(one.texts) > len(evidence[one.id].texts))
+        self._papers |= {one.id: without_notes(one) for one in new}
         return tuple(map(KeptPaper, kept))
 
     async def set_statuses(self, publications: Sequence[Publication]) -> None:
@@ -178,8 +177,7 @@ async def read_full_texts(
 ) -> tuple[set[str], list[str]]:
     """Read the open full texts of `records`, as far as there is time, and keep them in the session; the ids of those
     that were looked for, and what failed, in words."""
-    started: dict[str, bool] = {}  # whether it has ended, too
-    failed: list[str] = []
+    started, failed = dict[str, bool](), list[str]()  # whether it has ended, too
     limiter = anyio.CapacityLimiter(AT_ONCE)
 
     async def read(record: Publication) -> None:
@@ -208,9 +206,7 @@ async def check_texts(
     """Check the quotations of a draft, then its claims, for as long as there is time, but always some; and where the
     sentences start whose claims these are."""
     end = anyio.current_time() + seconds_before(TO_KEEP_RESULTS)
-    quotations: list[CheckedQuotation] = []
-    claims: list[CheckedClaim] = []
-    done: set[int] = set()
+    quotations, claims, done = list[CheckedQuotation](), list[CheckedClaim](), set[int]()
     for quotation in texts.quotations:
         if quotations and anyio.current_time() > end:
             break

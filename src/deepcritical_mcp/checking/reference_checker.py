@@ -84,8 +84,7 @@ class TracedReference:
     def numbers(self) -> list[RecordIds]:
         """The numbers to look up, each by itself."""
         each = [RecordIds()._replace(**{name: value}) for name, value in self.reference.ids._asdict().items() if value]
-        by_paper = [one for one in each if one.pmid or one.doi]
-        return by_paper or [*sorted(each, key=lambda one: not one.pmcid)][:1]
+        return [one for one in each if one.pmid or one.doi] or sorted(each, key=lambda one: not one.pmcid)[:1]
 
     @cached_property
     def by_number(self) -> list[CandidateRecord]:
@@ -334,8 +333,7 @@ class ReferenceChecker:
             matches = await self._full_texts.references.find([one.reference for one in open_ones], seconds)
             for one, match in zip(open_ones, matches, strict=True):
                 one.match = match
-        off = self._full_texts.off
-        outcomes = await anyio.to_thread.run_sync(lambda: [outcome_of(one, off) for one in traced])
+        outcomes = await anyio.to_thread.run_sync(lambda: [outcome_of(one, self._full_texts.off) for one in traced])
         await progress(0.9, "checking for retractions")
         named = (each for one in outcomes for each in (one.publication, *one.candidates) if each)
         records = list({one.id: one for one in named}.values())
@@ -344,8 +342,7 @@ class ReferenceChecker:
         errors = [error.message for one in traced for error in one.failures()]
         errors += [one for one in asked.remarks if isinstance(one, OutageRemark)]
         warnings = dict.fromkeys(one for one in asked.remarks if not isinstance(one, OutageRemark))
-        known = (_with_records(one, current) for one in outcomes)
-        return [*known], [*dict.fromkeys(errors)], [*warnings]
+        return [_with_records(one, current) for one in outcomes], [*dict.fromkeys(errors)], [*warnings]
 
     async def ask_again(self, ids: Sequence[str], session: ReadingSession) -> tuple[str, ...]:
         """Ask again for the status of records that an earlier part of a check was about, and keep it; gives remarks."""

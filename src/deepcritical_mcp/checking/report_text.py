@@ -280,8 +280,7 @@ def _shortened(held: object, room: int) -> object:
     if isinstance(held, str):
         return clipped(held, room)
     if isinstance(held, tuple):
-        listed = cast("tuple[object, ...]", held)
-        return tuple(_shortened(one, room) for one in listed[:MAX_REMARKS])
+        return tuple(_shortened(one, room) for one in cast("tuple[object, ...]", held)[:MAX_REMARKS])
     if isinstance(held, BaseModel):
         names = type(held).model_fields.keys() - _WHOLE
         return held.model_copy(update={name: _shortened(getattr(held, name), room) for name in names})

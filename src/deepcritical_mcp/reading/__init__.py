@@ -115,9 +115,7 @@ def outline(blocks: Iterable[Block]) -> list[Section]:
     """A section for each heading, inside those of a higher level, and one for each table, after the text of the section
     that it stands in: "s0" is what stands before the first heading, "s2.1" the first section in the second."""
     own, tables, number = list[str](), list[Section](), 0
-    found = [Section("s0", own)]
-    levels: list[tuple[int, Section]] = []
-    counts = Counter[str]()
+    found, levels, counts = [Section("s0", own)], list[tuple[int, Section]](), Counter[str]()
     for block in blocks:
         if block.level:
             found += tables

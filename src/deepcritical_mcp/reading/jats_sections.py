@@ -39,16 +39,14 @@ def reference_of(ref: Element) -> str:
     label = line_of(ref.find("label"))
     is_printed = ref.find("mixed-citation") is not None
     tags = [tag for tag in ELEMENTS["citation"] if not (is_printed and tag == "element-citation")]  # the same once more
-    texts = [text for child in ref if child.tag in tags and (text := _citation(child))]
-    text = " ".join(texts) or line_of(ref)
+    text = " ".join(text for child in ref if child.tag in tags and (text := _citation(child))) or line_of(ref)
     if not label or text.startswith(label):
         return text or label
     return f"{label}{'.' if label.isdecimal() else ''} {text}"
 
 
 def _citation(citation: Element) -> str:
-    between = [citation.text or "", *(child.tail or "" for child in citation)]
-    is_printed = any(text.strip() for text in between)
+    is_printed = any(text.strip() for text in (citation.text or "", *(child.tail or "" for child in citation)))
     return " ".join(_printed(citation).split() if is_printed else _sentences(citation))
 
 

@@ -227,9 +227,7 @@ def read_pdf(content: bytes, *, url: str = "", charset: str = "") -> PageReading
         if error.err_code == _PASSWORD:
             raise UnreadableDocumentError("This PDF is protected by a password.", is_protected=True) from error
         raise UnreadableDocumentError("This PDF is damaged and cannot be opened.") from error
-    count = len(document)
-    pages: list[list[PdfLine]] = []
-    heights: list[float] = []
+    count, pages, heights = len(document), list[list[PdfLine]](), list[float]()
     end, failed = time.monotonic() + _SECONDS, 0
     for number in range(min(count, MAX_PAGES)):
         if time.monotonic() > end:

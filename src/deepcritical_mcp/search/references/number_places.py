@@ -169,8 +169,7 @@ def find_numbers(text: str, hidden: Sequence[Span], record: PlaceNumbers, head: 
     early = [one for one in numbers if one.start < head and one.is_year and not one.last]
     groups = _groups([one for one in numbers if one.start >= head], text) or [[]]
     matched = [len({role for one in group for role in ROLES if _is(role, one, record)}) for group in groups]
-    most = max(range(len(groups)), key=lambda at: (matched[at], len(groups[at]) > 1, -at))
-    main = groups[most]
+    main = groups[max(range(len(groups)), key=lambda at: (matched[at], len(groups[at]) > 1, -at))]
     years = [*early, *(one for one in main if one.is_year and not (one.last and one.lead == "pages"))]
     # Only where another number is the year, one that looks like a year may be something else.
     no_year, found = _ABSENT["year"] + _LEFT * bool(early) + 0.25 * bool(years), list[_Found]()
@@ -218,9 +217,7 @@ def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     if one.lead and one.lead != role and role != "year":
         return 2.0
     form = 0.0 if one.lead == role else _form(role, one)
-    if _is(role, one, record):
-        return 0.1 * form
-    return (_OTHER[role] if record.get(role) else _FREE) + form
+    return 0.1 * form if _is(role, one, record) else (_OTHER[role] if record.get(role) else _FREE) + form
 
 
 def _form(role: Role, one: WrittenNumber) -> float:
@@ -229,6 +226,4 @@ def _form(role: Role, one: WrittenNumber) -> float:
         return 0.6 * one.is_year + 0.5 * bool(one.last) + 0.8 * one.in_brackets
     if role == "issue":
         return (0.5 + 0.5 * bool(one.last)) * (not one.in_brackets) + 0.6 * one.is_year
-    if role == "pages":
-        return 0.8 * (one.in_brackets and not one.last) - 0.05 * bool(one.last)
-    return 0.0
+    return 0.8 * (one.in_brackets and not one.last) - 0.05 * bool(one.last) if role == "pages" else 0.0
