@@ -171,11 +171,8 @@ class UncheckedWork(NamedTuple):
 
 _KINDS = [row.split("\t") for row in data_lines(__file__, "work_kinds.txt")]
 _TYPES = {name: kind for kind, flags, names in _KINDS if flags == "types" for name in names.split()}
-_SIGNS = [
-    (UncheckedWork(kind, "!" in flags), re.compile(sign, 0 if "a" in flags else re.IGNORECASE))
-    for kind, flags, sign in _KINDS
-    if flags != "types"
-]
+_WORKS = ((UncheckedWork(kind, "!" in flags), sign, "a" in flags) for kind, flags, sign in _KINDS if flags != "types")
+_SIGNS = [(work, re.compile(sign, 0 if is_exact else re.IGNORECASE)) for work, sign, is_exact in _WORKS]
 """The kinds of works by the types of entries, and the signs of works in the order in which they count."""
 
 

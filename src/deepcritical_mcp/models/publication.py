@@ -25,10 +25,8 @@ _ChangeKind = Literal["retraction", "partial_retraction", "concern", "erratum", 
 NoticeKind = Literal[_ChangeKind, "about", "published", "preprint", "earlier", "republished", "result", "derived"]
 PREPRINT = "Preprint"
 """PubMed's publication type of a preprint."""
-_WORDS_OF = [[cell.strip() for cell in row.split("|")] for row in data_lines(__file__, "status_words.txt")]
-_LABELS: dict[str, dict[Any, str]] = {
-    kind: {row[1]: row[2] for row in _WORDS_OF if row[0] == kind} for kind in dict.fromkeys(row[0] for row in _WORDS_OF)
-}
+_WORDS = [[cell.strip() for cell in row.split("|")] for row in data_lines(__file__, "status_words.txt")]
+_LABELS: dict[str, dict[Any, str]] = {kind: {row[1]: row[2] for row in _WORDS if row[0] == kind} for kind, *_ in _WORDS}
 SOURCE_LABELS: Mapping[CitationSource, str] = _LABELS["source"]
 """How each source is shown, in this order."""
 STATUSES: Mapping[PublicationStatus, str] = _LABELS["status"]
@@ -36,7 +34,7 @@ STATUSES: Mapping[PublicationStatus, str] = _LABELS["status"]
 `status_checked` names; "unchecked" that none was asked."""
 NOTICE_LABELS: Mapping[NoticeKind, str] = _LABELS["notice"]
 """How each kind of notice is introduced; notices are listed in this order."""
-_STATUS_OF: Mapping[Any, Any] = {row[1]: row[3] for row in _WORDS_OF if row[3:]}
+_STATUS_OF: Mapping[Any, Any] = {row[1]: row[3] for row in _WORDS if row[3:]}
 """The status that a notice gives its record."""
 MAX_TRIAL_PAPERS = 20
 """How many papers of a trial are among its notices."""

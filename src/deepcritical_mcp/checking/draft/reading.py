@@ -206,10 +206,8 @@ def _remarks(references: Sequence[DraftReference], found: Citations, notes: Coll
     uncited = [one for one in listed if one.index not in found.cited]
     if 0 < len(uncited) < len(listed):
         labels = Counter(one.label for one in listed if one.label)  # a second list may begin at 1 again
-        names = [
-            f"[{one.label}]" if labels[one.label] == 1 else f"“{clipped(clean_line(one.text[:200]), 40)}”"
-            for one in uncited
-        ]
+        named = ((one.label, clipped(clean_line(one.text[:200]), 40)) for one in uncited)
+        names = [f"[{label}]" if labels[label] == 1 else f"“{text}”" for label, text in named]
         yield f"In the list of references, but never cited: {_enumerated(names)}."
 
 
@@ -247,12 +245,11 @@ class RunningText:
         starts = [next((one.start for one in passages if one.number > first), len(self.text)) for first in lists]
         self.citations = Citations(self.text, marks, entries, starts)
         bare = blanked(self.text, ((one.start, one.end) for one in self.citations.all if one.is_mark))
-        self.sentences = [
-            Span(one.start + part.start, one.start + part.end)
-            for one in passages
-            if not one.block.is_quotation and one.block.kind in ("paragraph", "item", "note")
-            for part in whole_sentences(bare[one.start : one.end].replace("\n", " "))
-        ]
+        own = (
+            one for one in passages if not one.block.is_quotation and one.block.kind in ("paragraph", "item", "note")
+        )
+        told = ((one.start, bare[one.start : one.end].replace("\n", " ")) for one in own)
+        self.sentences = [Span(at + one.start, at + one.end) for at, text in told for one in whole_sentences(text)]
 
     def claim(self, span: Span) -> str:
         """What a sentence, or a row of a table, says without marks and empty brackets."""
