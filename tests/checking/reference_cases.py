@@ -140,7 +140,7 @@ async def _checked(
 
 async def checked(written: str, records: Sequence[Publication] = LIBRARY, **more: Any) -> ReferenceOutcome:
     """What becomes of one reference."""
-    return (await checked_all([written], records, **more)).outcomes[0]
+    return (await checked_all([written], records, **more))[0][0]
 
 
 def graver(outcome: ReferenceOutcome) -> set[str]:

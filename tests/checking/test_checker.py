@@ -102,9 +102,9 @@ class Late(ReferenceChecker):
         if self.asked[-1] == self.lost:
             self.lost = ()
             await anyio.sleep_forever()
-        found = await self.checker.check(references, session, progress=progress)
+        found, errors, _ = await self.checker.check(references, session, progress=progress)
         late, self.late = self.late, ()
-        return ReferenceOutcomes(tuple(_put_off(one, late) for one in found.outcomes), found.errors)
+        return [_put_off(one, late) for one in found], errors, ()
 
 
 def _put_off(outcome: ReferenceOutcome, late: Collection[int]) -> ReferenceOutcome:

@@ -12,7 +12,7 @@ from rapidfuzz.distance import Indel
 from deepcritical_mcp.checking.reference_meaning import corrected
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.vancouver import vancouver
-from deepcritical_mcp.search.references import compare, read_reference
+from deepcritical_mcp.search.references import Agreement, read_reference
 from deepcritical_mcp.sources.pubmed.records import read_records
 
 TITLE = "Zinc supplementation in chronic wounds: a randomised controlled trial"
@@ -48,7 +48,7 @@ def problems_of(written: str, publication: Publication) -> list[ReferenceProblem
     reference = read_reference(written)
     found = [
         ReferenceProblem(field=one.field, written=one.written, true=one.true, minor=one.verdict == "minor")
-        for one in compare(reference, publication).fields
+        for one in Agreement(reference, publication).fields
         if one.verdict in ("differs", "minor")
     ]
     for field in ("pmid", "doi", "pmcid"):

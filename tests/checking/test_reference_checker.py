@@ -160,7 +160,7 @@ NO_ARTICLES = (
 
 
 async def test_sound_references_in_any_usual_dress_are_verified_or_minor() -> None:
-    outcomes = (await checked_all(SOUND)).outcomes
+    outcomes, *_ = await checked_all(SOUND)
     accused = [(text, one.verdict, one.problems) for text, one in zip(SOUND, outcomes, strict=True) if graver(one)]
     assert accused == []
     assert {one.verdict for one in outcomes} == {"verified", "minor"}
@@ -218,9 +218,9 @@ async def test_words_around_a_number_within_a_text_are_no_title() -> None:
 async def test_an_outage_is_never_not_found() -> None:
     down = ProviderUnavailableError("reader", "The reader is down.")
     written = "Taylor B. Effects of vitamin E on bone loss in elderly men: a study. J Bone Res. 2014;22(3):201-9."
-    found = await checked_all([written, "PMID 30000001"], error=down)
-    assert [one.verdict for one in found.outcomes] == ["outage", "verified"]
-    assert found.errors[0] == "The reader is down."
+    found, errors, _ = await checked_all([written, "PMID 30000001"], error=down)
+    assert [one.verdict for one in found] == ["outage", "verified"]
+    assert errors[0] == "The reader is down."
 
 
 async def test_a_retracted_record_is_a_problem_beside_the_verdict() -> None:
@@ -241,7 +241,7 @@ async def test_a_record_of_the_session_is_not_asked_for_again() -> None:
 
 
 async def test_the_same_reference_twice_has_the_same_verdict() -> None:
-    outcomes = (await checked_all([SOUND[0], SOUND[0]])).outcomes
+    outcomes, *_ = await checked_all([SOUND[0], SOUND[0]])
     assert [one.publication and one.publication.id for one in outcomes] == [ZINC.id, ZINC.id]
 
 

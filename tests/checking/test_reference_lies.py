@@ -27,7 +27,7 @@ async def without_pubmed(
     record = OTHER.model_copy(update={"pmid": "", "id": f"doi:{OTHER.doi}"})
     lookups = [FakeRecords("numbers", error or {}), FakeReferences("reader", record)]
     checker = ReferenceChecker(FullTexts([], None, lookups=lookups, off=off), Witness())
-    return (await checker.check([DraftReference(1, written)], ReadingFakeSession())).outcomes[0]
+    return (await checker.check([DraftReference(1, written)], ReadingFakeSession()))[0][0]
 
 
 TITLE = "Vitamin K antagonists and bone density in postmenopausal women"

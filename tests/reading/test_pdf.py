@@ -48,8 +48,8 @@ async def test_words_divided_by_a_plain_hyphen_are_joined_if_they_occur_elsewher
 def test_running_lines_are_left_out_although_a_year_stands_at_their_other_end(form: str):
     pages = [
         [
-            PdfLine(form.format(number), 72, 770, 300, 777, 8),
-            PdfLine(f"Own text of page {'abcd'[number]}.", 72, 500, 400, 510, 10),
+            PdfLine(form.format(number), 72, 770, 300, 777, 8, number),
+            PdfLine(f"Own text of page {'abcd'[number]}.", 72, 500, 400, 510, 10, number),
         ]
         for number in range(4)
     ]

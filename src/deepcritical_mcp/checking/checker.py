@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
 import anyio
 from anyio.to_thread import run_sync
@@ -14,14 +15,12 @@ from pydantic import ValidationError
 
 from deepcritical_mcp.checking.cited_texts import (
     CitedPapers,
-    CitingTexts,
-    abstracts_warning,
     check_texts,
     has_full_text,
     read_full_texts,
     without_notes,
 )
-from deepcritical_mcp.checking.draft import Draft, DraftReference, read_draft
+from deepcritical_mcp.checking.draft import Draft, read_draft
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome
 from deepcritical_mcp.checking.reference_meaning import corrected, with_status
 from deepcritical_mcp.checking.report_text import RANKS, STATUSES, brief, rank_of, report_text, status_ranks
@@ -94,23 +93,19 @@ class KeptCheck(Value):
     remarks: tuple[str, ...] = ()
     order: tuple[FindingKind, ...] = ()
 
-    def references_left(self, draft: Draft) -> list[DraftReference]:
-        """Those that were not checked yet."""
-        done = {one.index for one in self.report.references}
-        return [one for one in draft.references if one.index not in done]
-
-    def texts_left(self, draft: Draft) -> CitingTexts:
-        """The quotations and citing sentences that were not checked yet."""
-        done = {one.index for one in self.report.quotations}
-        return CitingTexts(
-            [(number, one) for number, one in enumerate(draft.quotations, 1) if number not in done],
-            [one for one in draft.sentences if one.start not in self.sentences],
+    def left(self, draft: Draft) -> Draft:
+        """The references, sentences and quotations of a draft that were not checked yet."""
+        references, quotations = self.report.references, self.report.quotations
+        checked, quoted = ({one.index for one in some} for some in (references, quotations))
+        return Draft(
+            tuple(one for one in draft.references if one.index not in checked),
+            tuple(one for one in draft.sentences if one.start not in self.sentences),
+            tuple(one for one in draft.quotations if one.number not in quoted),
         )
 
     def is_complete(self, draft: Draft) -> bool:
         """Whether everything was checked."""
-        texts = self.texts_left(draft)
-        return not (self.references_left(draft) or texts.quotations or texts.sentences)
+        return self.left(draft) == Draft()
 
 
 async def kept_check(session: EvidenceStore) -> KeptCheck | None:
@@ -177,10 +172,10 @@ class CitationChecker:
             beyond = f"offset {offset} is beyond the end: the report has {counted(len(findings), 'finding')}."
             raise InvalidInputError(f"{beyond} Pass 0 to check the draft anew.")
         report = with_findings(kept.report, findings[offset:])
-        beside = await papers.beside(_ids(report))
+        evidence = await session.publications(_ids(report))
         changes = {
             "warnings": tuple(filter(None, (start, *report.warnings, problem))),
-            "cited": tuple(one.index for one in report.references if one.record and one.record.id in beside),
+            "cited": tuple(one.index for one in report.references if one.record and one.record.id not in evidence),
             "unread": report.unread if not offset else (),
             "next_offset": -1 if is_complete else max(offset, len(findings)),
         }
@@ -223,6 +218,7 @@ class _Part:
     def __post_init__(self) -> None:
         self._cited: dict[int, Publication] = {}  # by the indexes of their references
         self._tried, self._errors, self._remarks = {*self.kept.tried}, [*self.kept.report.errors], [*self.kept.remarks]
+        self._left = self.kept.left(self.draft)
 
     async def recorded_check(self) -> tuple[KeptCheck, str]:
         """The whole check so far, which is in the log of searches as a check; and why it is not."""
@@ -244,9 +240,9 @@ class _Part:
             self._cited |= {index: held[id] for index, id in named.items() if id in held}
             findings = list[Finding](references := await self._references())
             verdicts: dict[int, ReferenceVerdict] = {one.index: one.verdict for one in (*earlier, *references)}
-            texts = self.kept.texts_left(self.draft)
+            texts = self._left
             if open_ones := {one.index for one in self.draft.references} - verdicts.keys():
-                texts = CitingTexts([], texts.without(open_ones).sentences)  # quotations may stand in any of the papers
+                texts = replace(texts.without(open_ones), quotations=())  # these may stand in any of the papers
             texts = await self._with_full_texts(texts) if self.read else texts
             records = {index: without_notes(one) for index, one in self._cited.items()}
             progress, others = phase(self.progress, 0.8, 0.95), await self.papers.others()
@@ -254,27 +250,24 @@ class _Part:
             findings += checked
         if findings is None:
             raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
-        told = {
-            "report": with_part(self.kept.report, self.draft, findings),
-            "sentences": self.kept.sentences | sentences,
-            "tried": frozenset(self._tried),
-            "remarks": tuple(dict.fromkeys(self._remarks)),
-        }
-        return await self._keep(self.kept.model_copy(update=told))
+        report, sentences = with_part(self.kept.report, self.draft, findings), self.kept.sentences | sentences
+        told = {"tried": frozenset(self._tried), "remarks": tuple(dict.fromkeys(self._remarks))}
+        return await self._keep(self.kept.model_copy(update={"report": report, "sentences": sentences, **told}))
 
     async def _references(self) -> list[CheckedReference]:
         """The references that there was time for, their records kept as what the draft cites."""
-        left, outcomes = self.kept.references_left(self.draft)[:MAX_REFERENCES], list[ReferenceOutcome]()
+        left, outcomes = self._left.references[:MAX_REFERENCES], list[ReferenceOutcome]()
         follows, took = TO_CHECK_TEXTS if self.draft.sentences or self.draft.quotations else TO_KEEP_RESULTS, 0.0
         with anyio.move_on_after(seconds_before(follows)):
             for at in range(0, len(left), TOGETHER):
                 if seconds_left() < took:  # there is no time for as many again
                     break
                 begun, progress = anyio.current_time(), phase(self.progress, 0.02 + 0.48 * at / len(left), 0.5)
-                found = await self.checker.references.check(left[at : at + TOGETHER], self.papers, progress=progress)
-                self._errors += found.errors
-                self._remarks += found.warnings
-                outcomes += (one for one in found.outcomes if not one.pending)
+                some = left[at : at + TOGETHER]
+                found, errors, remarks = await self.checker.references.check(some, self.papers, progress=progress)
+                self._errors += errors
+                self._remarks += remarks
+                outcomes += (one for one in found if not one.pending)
                 took = anyio.current_time() - begun
         records = list({one.publication.id: one.publication for one in outcomes if one.publication}.values())
         await self.progress(0.5, "keeping the records")
@@ -283,7 +276,7 @@ class _Part:
         self._cited |= {one.reference.index: as_kept[one.publication.id] for one in outcomes if one.publication}
         return await run_sync(checked_references, outcomes, as_kept, abandon_on_cancel=True)
 
-    async def _with_full_texts(self, texts: CitingTexts) -> CitingTexts:
+    async def _with_full_texts(self, texts: Draft) -> Draft:
         """The texts for which every open full text was read or looked for."""
         progress, full_texts = phase(self.progress, 0.52, 0.8), self.checker.full_texts
         tried, errors = await read_full_texts(full_texts, self._unread(texts), self.papers, progress)
@@ -294,23 +287,16 @@ class _Part:
         later = {one.id for one in self._unread(texts)}
         return texts.without({index for index, one in self._cited.items() if one.id in later})
 
-    def _unread(self, texts: CitingTexts) -> list[Publication]:
+    def _unread(self, texts: Draft) -> list[Publication]:
         """The records that these texts cite, and whose full texts were not looked for yet."""
-        cited = {self._cited[index].id: self._cited[index] for index in sorted(texts.cited & self._cited.keys())}
+        indexes = {index for one in (*texts.quotations, *texts.sentences) for index in one.references}
+        cited = {self._cited[index].id: self._cited[index] for index in sorted(indexes & self._cited.keys())}
         return [one for one in cited.values() if one.id not in self._tried and not has_full_text(one)]
 
     async def _keep(self, check: KeptCheck) -> KeptCheck:
         """The check with what must be known about it, kept in the session."""
         await self.progress(0.95, "keeping the report in the session")
-        compared = {index for one in (*check.report.quotations, *check.report.claims) for index in one.references}
-        warnings = [
-            *self.draft.remarks,
-            _duplicates(check.report.references),
-            _switched_off(self.checker.full_texts.off),
-            *check.remarks,
-            _left(check, self.draft),
-            abstracts_warning([one for index, one in self._cited.items() if index in compared], read=self.read),
-        ]
+        warnings = [*self._warnings(check)]
         report = with_remarks(check.report, warnings, self._errors)
         check = check.model_copy(update={"report": report, "order": report.order})
         try:
@@ -321,35 +307,34 @@ class _Part:
             return check.model_copy(update={"report": with_remarks(report, warnings, [*self._errors, told])})
         return check
 
+    def _warnings(self, check: KeptCheck) -> Iterator[str]:
+        """What to know of the draft and its check as a whole."""
+        yield from self.draft.remarks
+        same = dict[str, list[str]]()
+        for one in sorted(check.report.references, key=lambda one: one.index):
+            if one.record and one.verdict in ("verified", "minor"):
+                same.setdefault(one.record.id, []).append(f"[{one.label}]" if one.label else str(one.index))
+        if several := [f"{' and '.join(names)} ({id})" for id, names in same.items() if len(names) > 1]:
+            yield f"The same paper is listed more than once: references {', '.join(several)}."
+        if names := off_for({"pmid", "doi", "reference"}, self.checker.full_texts.off):
+            are_off = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} switched off here (DEEPCRITICAL_OFF)"
+            yield f"{are_off} and not asked: checking again changes nothing about that."
+        yield from check.remarks
+        left = check.left(self.draft)
+        texts = (left.references, "reference"), (left.quotations, "quotation"), (left.sentences, "citing sentence")
+        if named := [counted(len(some), noun) for some, noun in texts if some]:
+            yield f"Not checked yet, for lack of time: {', '.join(named)}. The next part goes on with them."
+        compared = {index for one in (*check.report.quotations, *check.report.claims) for index in one.references}
+        read = (one for index, one in self._cited.items() if index in compared)
+        if count := len({one.id for one in read if not has_full_text(one)}):
+            told = "could be compared with the draft: what is not found there may stand in the full text."
+            advice = "" if self.read else " read=true reads the full texts that are open."
+            yield f"Of {counted(count, 'cited paper')} only the abstract (or the title) {told}{advice}"
+
 
 def _ids(report: CitationReport) -> list[str]:
     """The ids of its records."""
     return list(dict.fromkeys(one.record.id for one in report.references if one.record))
-
-
-def _duplicates(references: Sequence[CheckedReference]) -> str:
-    """Which references are the same paper; "" if none are."""
-    same: dict[str, list[str]] = {}
-    for one in sorted(references, key=lambda one: one.index):
-        if one.record and one.verdict in ("verified", "minor"):
-            same.setdefault(one.record.id, []).append(f"[{one.label}]" if one.label else str(one.index))
-    several = [f"{' and '.join(names)} ({id})" for id, names in same.items() if len(names) > 1]
-    return f"The same paper is listed more than once: references {', '.join(several)}." if several else ""
-
-
-def _switched_off(off: Collection[str]) -> str:
-    """Which services that know references are not asked here; "" if all are."""
-    names = off_for({"pmid", "doi", "reference"}, off)
-    are_off = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} switched off here (DEEPCRITICAL_OFF)"
-    return f"{are_off} and not asked: checking again changes nothing about that." if names else ""
-
-
-def _left(check: KeptCheck, draft: Draft) -> str:
-    """What there was no time for; "" if nothing is left."""
-    texts, references = check.texts_left(draft), check.references_left(draft)
-    left = (references, "reference"), (texts.quotations, "quotation"), (texts.sentences, "citing sentence")
-    named = [counted(len(some), noun) for some, noun in left if some]
-    return f"Not checked yet, for lack of time: {', '.join(named)}. The next part goes on with them." if named else ""
 
 
 MAX_KEPT, MAX_UNREAD = 1_500, 300
@@ -372,20 +357,16 @@ def counts_of(report: CitationReport) -> dict[str, int]:
 def checked_references(outcomes: Iterable[ReferenceOutcome], kept: Mapping[str, Publication]) -> list[CheckedReference]:
     """What clients see of the outcomes; `kept` are the records as they are kept, by the ids that they were found under.
     Takes about a millisecond a reference."""
-    return [
-        CheckedReference(
-            index=one.reference.index,
-            label=one.reference.label,
-            written=clipped(clean_line(one.reference.text), MAX_KEPT),
-            verdict=one.verdict,
-            record=_record(one.publication, kept[one.publication.id].id) if one.publication else None,
-            problems=one.problems,
-            reason=one.reason,
-            corrected=corrected(one.reference.text, one.publication, one.problems) if one.publication else "",
-            candidates=tuple(_record(each, each.id) for each in one.candidates),
-        )
-        for one in outcomes
-    ]
+    checked = list[CheckedReference]()
+    for one in outcomes:
+        reference, candidates = one.reference, tuple(_record(each, each.id) for each in one.candidates)
+        told: dict[str, Any] = {"index": reference.index, "label": reference.label, "candidates": candidates}
+        told |= {name: getattr(one, name) for name in ("verdict", "problems", "reason")}
+        if one.publication:
+            told["record"] = _record(one.publication, kept[one.publication.id].id)
+            told["corrected"] = corrected(reference.text, one.publication, one.problems) if one.problems else ""
+        checked.append(CheckedReference(written=clipped(clean_line(reference.text), MAX_KEPT), **told))
+    return checked
 
 
 def _record(publication: Publication, id: str) -> CheckedRecord:
@@ -423,15 +404,12 @@ def with_remarks(report: CitationReport, warnings: Iterable[str], errors: Iterab
 
 def with_current_status(report: CitationReport, held: Mapping[str, Publication]) -> CitationReport:
     """The report, its findings where they were, with the status that its records have now; `held` has these by id."""
-    references = tuple(_with_status(one, held) for one in report.references)
-    current = report.model_copy(update={"references": references})
+    references = [*report.references]
+    for at, one in enumerate(references):
+        if one.record and (publication := held.get(one.record.id)):
+            now = {name: getattr(publication, name) for name in ("status", "status_notices", "status_checked")}
+            problems = with_status([each for each in one.problems if each.field != "status"], publication, one.written)
+            changes = {"record": one.record.model_copy(update=now), "problems": problems}
+            references[at] = one.model_copy(update=changes)
+    current = report.model_copy(update={"references": tuple(references)})
     return current.model_copy(update={"counts": counts_of(current)})
-
-
-def _with_status(one: CheckedReference, held: Mapping[str, Publication]) -> CheckedReference:
-    publication = one.record and held.get(one.record.id)
-    if one.record is None or publication is None:
-        return one
-    now = {name: getattr(publication, name) for name in ("status", "status_notices", "status_checked")}
-    problems = with_status([each for each in one.problems if each.field != "status"], publication, one.written)
-    return one.model_copy(update={"record": one.record.model_copy(update=now), "problems": problems})

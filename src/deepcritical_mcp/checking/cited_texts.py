@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +22,7 @@ from deepcritical_mcp.checking.claim_numbers import (
     numbers_elsewhere,
     numbers_missing,
 )
-from deepcritical_mcp.checking.draft import CitingSentence, DraftQuotation
+from deepcritical_mcp.checking.draft import CitingSentence, Draft, DraftQuotation
 from deepcritical_mcp.checking.quotation_check import check_quotation, own_texts
 from deepcritical_mcp.deadline import (
     TO_EMBED,
@@ -97,15 +95,15 @@ class CitedPapers:
                 await self._session.keep_document(f"{CITED}{id}", paper.model_dump_json(exclude_defaults=True))
                 self._kept[id] = paper
 
-    async def beside(self, ids: Sequence[str]) -> set[str]:
-        """Those of `ids` that are not evidence of the session."""
-        return {*ids} - (await self._session.publications(ids)).keys()
-
     async def publications(self, ids: Sequence[str]) -> dict[str, Publication]:
         """Evidence and cited papers by id; one that is both is the evidence, with the texts that only the other has."""
         held = await self._session.publications(ids)
-        both = {id: _with_texts(one, self._papers[one.id]) for id, one in held.items() if one.id in self._papers}
-        return {id: self._papers[id] for id in ids if id in self._papers} | held | both
+        found = {id: self._papers[id] for id in ids if id in self._papers} | held
+        for id, one in held.items():
+            if paper := self._papers.get(one.id):
+                more = (text for text in paper.texts if all(text.kind != each.kind for each in one.texts))
+                found[id] = one.model_copy(update={"texts": (*one.texts, *more)})
+        return found
 
     async def known(self, publications: Sequence[Publication]) -> list[str]:
         """For each publication, its id in the session or beside it; "" if it is in neither."""
@@ -121,9 +119,8 @@ class CitedPapers:
         changed = [one for one in kept if one.id in evidence and status_fields(one) != status_fields(evidence[one.id])]
         if changed:
             await self._session.set_statuses(changed)
-        for one in kept:
-            if one.id not in evidence or len(one.texts) > len(evidence[one.id].texts):
-                self._papers[one.id] = without_notes(one)
+        new = (one for one in kept if one.id not in evidence or len(one.texts) > len(evidence[one.id].texts))
+        self._papers |= {one.id: without_notes(one) for one in new}
         return tuple(map(KeptPaper, kept))
 
     async def set_statuses(self, publications: Sequence[Publication]) -> None:
@@ -156,12 +153,6 @@ def _numbers(publication: Publication) -> Iterator[tuple[str, str]]:
     return (one for one in own.items() if one[1])
 
 
-def _with_texts(evidence: Publication, paper: Publication) -> Publication:
-    kinds = {one.kind for one in evidence.texts}
-    more = (one for one in paper.texts if one.kind not in kinds)
-    return evidence.model_copy(update={"texts": (*evidence.texts, *more)})
-
-
 def without_notes(publication: Publication) -> Publication:
     """The publication without the user's notes on it."""
     texts = tuple(one for one in publication.texts if one.kind != "note")
@@ -176,25 +167,6 @@ CitedSources = tuple[Mapping[int, Publication], Mapping[int, ReferenceVerdict], 
 """The records of a draft and the verdicts on its references, by the indexes of these; other papers of the session."""
 
 
-@dataclass(frozen=True)
-class CitingTexts:
-    """Quotations, with their numbers, and citing sentences of a draft."""
-
-    quotations: Sequence[tuple[int, DraftQuotation]]
-    sentences: Sequence[CitingSentence]
-
-    @property
-    def cited(self) -> set[int]:
-        """The indexes of the references that they cite."""
-        texts = (*(quotation for _, quotation in self.quotations), *self.sentences)
-        return {index for one in texts for index in one.references}
-
-    def without(self, references: AbstractSet[int]) -> CitingTexts:
-        """Those that cite none of these."""
-        quotations = [one for one in self.quotations if references.isdisjoint(one[1].references)]
-        return CitingTexts(quotations, [one for one in self.sentences if references.isdisjoint(one.references)])
-
-
 def has_full_text(publication: Publication) -> bool:
     """Whether more of it can be read than an abstract."""
     return any(one.kind in READ_KINDS and one.parts for one in publication.texts)
@@ -205,8 +177,7 @@ async def read_full_texts(
 ) -> tuple[set[str], list[str]]:
     """Read the open full texts of `records`, as far as there is time, and keep them in the session; the ids of those
     that were looked for, and what failed, in words."""
-    started: dict[str, bool] = {}  # whether it has ended, too
-    failed: list[str] = []
+    started, failed = dict[str, bool](), list[str]()  # whether it has ended, too
     limiter = anyio.CapacityLimiter(AT_ONCE)
 
     async def read(record: Publication) -> None:
@@ -230,19 +201,17 @@ async def read_full_texts(
 
 
 async def check_texts(
-    texts: CitingTexts, sources: CitedSources, embedder: PassageEmbedder, progress: Progress
+    texts: Draft, sources: CitedSources, embedder: PassageEmbedder, progress: Progress
 ) -> tuple[list[CheckedQuotation | CheckedClaim], frozenset[int]]:
-    """Check quotations, then claims, for as long as there is time, but always some; and where the sentences start whose
-    claims these are."""
+    """Check the quotations of a draft, then its claims, for as long as there is time, but always some; and where the
+    sentences start whose claims these are."""
     end = anyio.current_time() + seconds_before(TO_KEEP_RESULTS)
-    quotations: list[CheckedQuotation] = []
-    claims: list[CheckedClaim] = []
-    done: set[int] = set()
-    for number, quotation in texts.quotations:
+    quotations, claims, done = list[CheckedQuotation](), list[CheckedClaim](), set[int]()
+    for quotation in texts.quotations:
         if quotations and anyio.current_time() > end:
             break
         await progress(0.5 * len(quotations) / len(texts.quotations), "checking quotations")
-        quotations.append(await _checked_quotation(number, quotation, sources))
+        quotations.append(await _checked_quotation(quotation, sources))
     for some in batches(texts.sentences, SENTENCES_AT_ONCE):
         if (quotations or done) and anyio.current_time() > end:
             break
@@ -252,7 +221,7 @@ async def check_texts(
     return [*quotations, *claims], frozenset(done)
 
 
-async def _checked_quotation(number: int, quotation: DraftQuotation, sources: CitedSources) -> CheckedQuotation:
+async def _checked_quotation(quotation: DraftQuotation, sources: CitedSources) -> CheckedQuotation:
     references, (cited, verdicts, more) = quotation.references, sources
     named = {cited[one].id: cited[one] for one in references if one in cited}
     others = {one.id: one for one in (*cited.values(), *more) if one.id not in named}
@@ -265,16 +234,8 @@ async def _checked_quotation(number: int, quotation: DraftQuotation, sources: Ci
         remark = f"nothing could be read of {', '.join(reasons)}"
         if any(why in ("outage", "unchecked") for _, why in unread):  # it may stand there, too
             verdict = "unchecked"
-    told = {"index": number, "quote": quotation.text, "references": references, "verdict": verdict}
+    told = {"index": quotation.number, "quote": quotation.text, "references": references, "verdict": verdict}
     return found.model_copy(update=told | {"difference": "; ".join(filter(None, (found.difference, remark)))})
-
-
-def abstracts_warning(cited: Sequence[Publication], *, read: bool) -> str:
-    """Of how many of the papers that were compared with the draft only the abstract could be; "" if of none."""
-    count = len({one.id for one in cited if not has_full_text(one)})
-    advice = "" if read else " read=true reads the full texts that are open."
-    told = "could be compared with the draft: what is not found there may stand in the full text."
-    return f"Of {counted(count, 'cited paper')} only the abstract (or the title) {told}{advice}" if count else ""
 
 
 MAX_PASSAGE, MAX_IN_PARTS = 600, 400
@@ -324,20 +285,18 @@ async def check_claims(
 ) -> list[CheckedClaim]:
     """For each sentence and each record that it cites, the passage that can settle it; `cited` are the records by the
     indexes of their references. A sentence all of whose references are unknown is left out."""
-    pairs = await run_sync(_pairs, sentences, cited, abandon_on_cancel=True)
+    pairs = await run_sync(lambda: [*_pairs(sentences, cited)], abandon_on_cancel=True)
     cosines = await _cosines(embedder, pairs)
     return await run_sync(lambda: [_claim(one, cosines, cited) for one in pairs], abandon_on_cancel=True)
 
 
-def _pairs(sentences: Sequence[CitingSentence], cited: Mapping[int, Publication]) -> list[_Pair]:
+def _pairs(sentences: Sequence[CitingSentence], cited: Mapping[int, Publication]) -> Iterator[_Pair]:
     records: dict[str, _Record] = {}
-    pairs: list[_Pair] = []
     for sentence in sentences:
         first = {cited[at].id: at for at in reversed(sentence.references) if at in cited}
         for id, reference in reversed(first.items()):
             records[id] = records.get(id) or _Record(cited[reference])
-            pairs.append(_Pair(sentence, reference, records[id]))
-    return pairs
+            yield _Pair(sentence, reference, records[id])
 
 
 def _has_findings(passage: Passage, section: str) -> float:

@@ -36,12 +36,9 @@ GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3}){1,6}(?:\.\d{1,20})?|[1-9]\d?(?:,\d
 """A number with its thousands (or lakhs) apart: 1,234,567.8."""
 WORDS = data_table(__file__, "claim_words.txt")
 """The lists of `claim_words.txt`."""
-UNITS = {
-    unit.rpartition(" ")[0]: (name.removeprefix("unit "), float(unit.rpartition(" ")[2]))
-    for name, units in WORDS.items()
-    if name.startswith("unit ")
-    for unit in units.split(", ")
-}
+_MEASURES = ((name.partition("unit ")[2], row.split(", ")) for name, row in WORDS.items())
+_RATIOS = ((kind, one.rpartition(" ")) for kind, units in _MEASURES if kind for one in units)
+UNITS = {unit: (kind, float(ratio)) for kind, (unit, _, ratio) in _RATIOS}
 """What each unit measures, and its ratio to others of the kind."""
 _IN_WORDS = (one.rpartition(" ") for one in WORDS["number words"].split(", "))
 NUMBER_WORDS = {word: float(value) for words, _, value in _IN_WORDS for word in words.split("/")}

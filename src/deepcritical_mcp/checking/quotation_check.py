@@ -172,16 +172,6 @@ class _Place:
     span: Span
     difference: str
 
-    @property
-    def denied(self) -> str:
-        """The negation right before it in the same sentence, with its first words; "" if there is none."""
-        text, first = self.read[2], self.span.start
-        if not first or text.words(first - 1, first)[0] not in _DENIALS:
-            return ""
-        between = text.content[text.ends[first - 1] : text.starts[first]]
-        return "" if {*between} & {*".;?!"} else text.written(first - 1, min(first + 2, len(text)))
-
-    @property
     def passage(self) -> tuple[str, str]:
         """Where it stands, and the sentences in which it does."""
         (publication, text, compared), anchor = self.read, ""
@@ -232,7 +222,7 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
         found = _near(quoted, [*_read(elsewhere)])
     if is_telling and found:
         stands = f"it stands in {found.read[0].id}" + (f" ({found.difference})" if found.difference else "")
-        return _found("misattributed", *found.passage, "; ".join(filter(None, (stands, _what_was_read(cited)))))
+        return _found("misattributed", *found.passage(), "; ".join(filter(None, (stands, _what_was_read(cited)))))
     if near:
         return _outcome(near)
     stands = f"these words stand in {found.read[0].id}" if found and not next(exact, None) else ""
@@ -364,11 +354,15 @@ def _is_denied(text: ComparedText, gap: Span) -> bool:
 
 
 def _outcome(found: _Place) -> CheckedQuotation:
-    denied, difference = found.denied, found.difference
+    text, first, denied, difference = found.read[2], found.span.start, "", found.difference
+    if first and text.words(first - 1, first)[0] in _DENIALS:
+        between = text.content[text.ends[first - 1] : text.starts[first]]
+        if {*between}.isdisjoint(".;?!"):  # it stands right before the quotation in the same sentence
+            denied = text.written(first - 1, min(first + 2, len(text)))
     if difference or denied.startswith("non-"):
-        return _found("altered", *found.passage, difference or f"negation left out: “{denied}”")
+        return _found("altered", *found.passage(), difference or f"negation left out: “{denied}”")
     remark = f"the text has “{denied}”: see whether the quotation leaves out a negation" if denied else ""
-    return _found("verbatim", *found.passage, remark)
+    return _found("verbatim", *found.passage(), remark)
 
 
 def _found(verdict: QuotationVerdict, where: str = "", passage: str = "", difference: str = "") -> CheckedQuotation:

@@ -15,7 +15,6 @@ from deepcritical_mcp.checking.reference_meaning import (
     SHOWN,
     CandidateRecord,
     UncheckedWork,
-    further_works,
     in_order,
     is_cited_alone,
     is_note,
@@ -36,7 +35,7 @@ from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.item_finder import differences
 from deepcritical_mcp.search.record_finder import LABELS, Lookup, agree, distinct_records, ids_of, stub_of
 from deepcritical_mcp.search.reference_finder import ReferenceMatch
-from deepcritical_mcp.search.references import Agreement, WrittenReference, compare, read_reference
+from deepcritical_mcp.search.references import Agreement, WrittenReference, read_reference
 from deepcritical_mcp.search.search_steps import ReadingSession
 from deepcritical_mcp.search.witness import OutageRemark, Witness
 from deepcritical_mcp.sources.lookup import Wanted
@@ -82,21 +81,18 @@ class TracedReference:
     lookups: Mapping[RecordIds, Lookup] = field(default_factory=dict[RecordIds, Lookup])
     match: ReferenceMatch | None = None
 
-    @property
     def numbers(self) -> list[RecordIds]:
         """The numbers to look up, each by itself."""
         each = [RecordIds()._replace(**{name: value}) for name, value in self.reference.ids._asdict().items() if value]
-        by_paper = [one for one in each if one.pmid or one.doi]
-        return by_paper or [*sorted(each, key=lambda one: not one.pmcid)][:1]
+        return [one for one in each if one.pmid or one.doi] or sorted(each, key=lambda one: not one.pmcid)[:1]
 
     @cached_property
     def by_number(self) -> list[CandidateRecord]:
         """The records that its numbers lead to."""
         found = [record for one in self.lookups.values() if one.record for record in (one.record, *one.others)]
         records = {record.id: record for record in found}.values()
-        return [CandidateRecord(one, compare(self.reference, one), True) for one in records]
+        return [CandidateRecord(one, Agreement(self.reference, one), True) for one in records]
 
-    @property
     def needs_search(self) -> bool:
         """Whether what is written must be looked for."""
         sure = [one for one in meant(self.by_number) if not (one.is_title_other or one.agreement.by_others)]
@@ -104,7 +100,6 @@ class TracedReference:
             return False
         return self.work is None or not self.work.is_certain or bool(self.by_number)
 
-    @property
     def candidates(self) -> list[CandidateRecord]:
         """All records that it may mean; of two records of one paper, PubMed's decides."""
         known = {one.record.id: one.record for one in self.by_number}
@@ -112,22 +107,30 @@ class TracedReference:
         records = distinct_records([*known.values(), *(record for record, _ in considered.values())])
         return [*self.by_number, *(CandidateRecord(*considered[one.id]) for one in records if one.id not in known)]
 
-    @property
     def nearest(self) -> list[Publication]:
         """The records that come nearest to its text, where none agrees."""
         return distinct_records([record for record, _ in self.match.nearest]) if self.match else []
 
     def further(self, chosen: CandidateRecord) -> list[str]:
-        """What stands in it besides the work that a record is of; also a title, elsewhere, of another record."""
-        titles = [
-            one.agreement.field("title") for one in self.candidates if one.is_meant and one.agreement.says("title")
-        ]
+        """What stands in it besides the work that a record is of: a work with names and a place, numbers of other
+        records, and a title, elsewhere, of another record."""
+        further, found, known = chosen.agreement.further, list[str](), list[str]()
+        for kind in ("pmid",) if self.reference.entry else ("pmid", "doi"):
+            own = getattr(self.reference.ids, kind).lower()
+            known += [f"{kind}:{own}"] if own else []
+            for key in (one for one in self.reference.stated if own and one.startswith(f"{kind}:")):
+                # "doi:10.1000/1" and "doi:10.1000/1/full" are one.
+                forms = (one for one in known if kind == "doi" and (key.startswith(one) or one.startswith(key)))
+                if key not in known and not any(forms):
+                    found.append(f"{LABELS[kind]} {key.removeprefix(f'{kind}:')}")
+                    known.append(key)
+        agreements = (one.agreement for one in self.candidates() if one.is_meant and one.agreement.says("title"))
         low, high = chosen.agreement.field("title").span or (0, len(self.reference.text))
-        apart = (one.written for one in titles if one.span and (one.span[0] >= high or low >= one.span[1]))
-        apart = (one for one in apart if one not in chosen.agreement.further)
-        return [*dict.fromkeys((*further_works(self.reference, chosen.agreement), *apart))]
+        for title in (one.field("title") for one in agreements):
+            if title.span and (title.span[0] >= high or low >= title.span[1]) and title.written not in further:
+                found.append(title.written)
+        return [*dict.fromkeys(filter(None, (clipped(further, SHOWN), *found)))]
 
-    @property
     def failures(self) -> list[ProviderError]:
         """The services that did not answer."""
         failed = [error for one in self.lookups.values() if one.record is None for error in one.failures]
@@ -143,7 +146,7 @@ def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
         compared = replace(one, reference=replace(read_reference(""), ids=one.reference.ids)) if has_note else one
         is_bare = all(each.verdict == "absent" for each in records[0].agreement.fields)
         return _by_number_alone(compared, off, is_bare=is_bare)
-    found = [candidate for candidate in meant(one.candidates) if one.work is None or not candidate.is_about_it]
+    found = [candidate for candidate in meant(one.candidates()) if one.work is None or not candidate.is_about_it]
     papers = distinct_records([candidate.record for candidate in found])
     if len(papers) > 1 and not one.further(found[0]):
         return _ambiguous(one, papers, "several records agree with it")
@@ -252,39 +255,41 @@ def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
             return _by_number_alone(one, off)
         reason = ONLY_A_NUMBER if one.draft.text.startswith("[") else OTHER_NAMES
         return ReferenceOutcome(one.draft, "verified", others[0], reason=reason)
-    found = [
-        (ReferenceProblem(field=name, written=getattr(number, name)), lookup)
-        for number, lookup in one.lookups.items()
-        for name in IDS
-        if getattr(number, name) and lookup.record
-    ]
+    known = ((number, lookup) for number, lookup in one.lookups.items() if lookup.record)
+    named = ((name, getattr(number, name), lookup) for number, lookup in known for name in IDS)
+    found = [(ReferenceProblem(field=name, written=value), lookup) for name, value, lookup in named if value]
     leads = (_where_it_leads(problem, lookup, None) for problem, lookup in found)
-    not_asked = one.failures or DocumentId("it", reference=one.reference.text).not_asked(RecordIds(), off)
+    not_asked = one.failures() or DocumentId("it", reference=one.reference.text).not_asked(RecordIds(), off)
     rest = "The rest could not be looked for everywhere." if not_asked else "No record agrees with the rest of it."
-    candidates = tuple(distinct_records([*one.nearest, *others])[:_MAX_CANDIDATES])
+    candidates = tuple(distinct_records([*one.nearest(), *others])[:_MAX_CANDIDATES])
     problems = tuple(problem for problem, _ in found)
     return ReferenceOutcome(one.draft, "wrong_id", None, problems, " ".join((*leads, rest)), candidates)
 
 
 def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """Of a reference for which there is no sure record."""
-    nearest, unasked = one.nearest, one.match.unasked if one.match else ()
-    details = (attempt.detail for lookup in one.lookups.values() for attempt in lookup.attempts)
+    nearest, unasked = one.nearest(), one.match.unasked if one.match else ()
+    details = [attempt.detail for lookup in one.lookups.values() for attempt in lookup.attempts]
     elsewhere = next((detail for detail in details if "registered with" in detail), "")  # and nobody has it here
     if one.work or elsewhere:
         return ReferenceOutcome(one.draft, "unchecked", reason=one.work.kind if one.work else elsewhere)
     document = DocumentId("this reference", ids=one.reference.ids, reference=one.reference.text)
-    failed = " ".join(dict.fromkeys(error.message for error in one.failures))
+    failed = " ".join(dict.fromkeys(error.message for error in one.failures()))
     late = f"There was no time left to ask {' and '.join(unasked)}." if unasked else ""
     off_for_it = document.not_asked(one.reference.ids, off)  # a service that is switched off may have it
     if reason := failed or late or (f"{off_for_it}." if off_for_it else ""):
-        is_late = any(error.code == "provider_timeout" and "no time left" in error.message for error in one.failures)
+        is_late = any(error.code == "provider_timeout" and "no time left" in error.message for error in one.failures())
         pending = is_late if failed else bool(late)
         return ReferenceOutcome(one.draft, "outage", reason=reason, candidates=tuple(nearest), pending=pending)
     if one.match and nearest:
         told = (_how_near(record, agreement) for record, agreement in one.match.nearest if record in nearest)
         return _ambiguous(one, nearest, f"no record agrees with it as a whole; these come nearest: {'; '.join(told)}")
-    return ReferenceOutcome(one.draft, "not_found", reason=_who_was_asked(one))
+    asked = [detail for detail in details if detail]
+    if one.match:
+        services = " and ".join(("PubMed's search", *one.match.asked))
+        asked.append(f"Not found by its text in {services}.")
+    asked = asked or ["It says too little to be looked for: neither a title nor a number that anybody has."]
+    return ReferenceOutcome(one.draft, "not_found", reason=" ".join(dict.fromkeys(asked)))
 
 
 def _how_near(record: Publication, agreement: Agreement) -> str:
@@ -294,29 +299,14 @@ def _how_near(record: Publication, agreement: Agreement) -> str:
     return clipped(f"{record.id} has the same {same}; but {told}" if same else f"{record.id}: {told}", 2 * SHOWN)
 
 
-def _who_was_asked(one: TracedReference) -> str:
-    """Who does not have it, in words."""
-    details = [attempt.detail for lookup in one.lookups.values() for attempt in lookup.attempts if attempt.detail]
-    if one.match:
-        services = " and ".join(("PubMed's search", *one.match.asked))
-        details.append(f"Not found by its text in {services}.")
-    details = details or ["It says too little to be looked for: neither a title nor a number that anybody has."]
-    return " ".join(dict.fromkeys(details))
-
-
 SECONDS = 45.0
 """How long a check takes at most where no deadline is set around it."""
 OF_ONE_CHECK = 600.0
 """Seconds within which a further part belongs to the check whose first part was asked for."""
 
 
-@dataclass(frozen=True)
-class ReferenceOutcomes:
-    """What became of each reference, in order, the outages on the way, and what else to know, in words."""
-
-    outcomes: tuple[ReferenceOutcome, ...]
-    errors: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+ReferenceOutcomes = tuple[Sequence[ReferenceOutcome], Sequence[str], Sequence[str]]
+"""What became of each reference, in order, the outages on the way, and what else to know, in words."""
 
 
 class ReferenceChecker:
@@ -332,27 +322,27 @@ class ReferenceChecker:
         """What became of each reference, in order. Keeps nothing in the session, but uses what it has."""
         begun = anyio.current_time()
         end = begun + seconds_before(TO_KEEP_RESULTS, cap=SECONDS)
-        traced = await anyio.to_thread.run_sync(lambda: [_read(one) for one in references])
+        read = await anyio.to_thread.run_sync(lambda: [read_reference(one.text) for one in references])
+        works = map(unchecked_work, (one.text for one in references), read)
+        traced = [*map(TracedReference, references, read, works)]
         await progress(0.05, "looking up the numbers of the references")
         await self._by_number(traced, session, end)
         await progress(0.3, "looking for references without a number")
-        if open_ones := [one for one in traced if one.needs_search]:
+        if open_ones := [one for one in traced if one.needs_search()]:
             seconds = max(0.0, end - anyio.current_time())
             matches = await self._full_texts.references.find([one.reference for one in open_ones], seconds)
             for one, match in zip(open_ones, matches, strict=True):
                 one.match = match
-        off = self._full_texts.off
-        outcomes = await anyio.to_thread.run_sync(lambda: [outcome_of(one, off) for one in traced])
+        outcomes = await anyio.to_thread.run_sync(lambda: [outcome_of(one, self._full_texts.off) for one in traced])
         await progress(0.9, "checking for retractions")
         named = (each for one in outcomes for each in (one.publication, *one.candidates) if each)
         records = list({one.id: one for one in named}.values())
         asked = await self._witness.rechecked(records, within=anyio.current_time() - begun)
         current = {old.id: new for old, new in zip(records, asked.publications, strict=True)}
-        errors = [error.message for one in traced for error in one.failures]
+        errors = [error.message for one in traced for error in one.failures()]
         errors += [one for one in asked.remarks if isinstance(one, OutageRemark)]
         warnings = dict.fromkeys(one for one in asked.remarks if not isinstance(one, OutageRemark))
-        known = (_with_record(one, current) for one in outcomes)
-        return ReferenceOutcomes(tuple(known), tuple(dict.fromkeys(errors)), tuple(warnings))
+        return [_with_records(one, current) for one in outcomes], [*dict.fromkeys(errors)], [*warnings]
 
     async def ask_again(self, ids: Sequence[str], session: ReadingSession) -> tuple[str, ...]:
         """Ask again for the status of records that an earlier part of a check was about, and keep it; gives remarks."""
@@ -361,7 +351,7 @@ class ReferenceChecker:
     async def _by_number(self, traced: Sequence[TracedReference], session: ReadingSession, end: float) -> None:
         """Look up each PMID and DOI by itself, since they may be those of two papers; a PMCID only alone. What the
         session has is not looked up."""
-        numbers = list(dict.fromkeys(number for one in traced for number in one.numbers))
+        numbers = list(dict.fromkeys(number for one in traced for number in one.numbers()))
         ids = await session.known([stub_of(number) for number in numbers]) if numbers else []
         kept = await session.publications(list(dict.fromkeys(filter(None, ids))))
         found = dict[RecordIds, Lookup]()
@@ -373,15 +363,12 @@ class ReferenceChecker:
             lookups = await self._full_texts.records.find([*map(Wanted, missing)], seconds)
             found |= zip(missing, lookups, strict=True)
         for one in traced:
-            one.lookups = {number: found[number] for number in one.numbers}
+            one.lookups = {number: found[number] for number in one.numbers()}
 
 
-def _read(one: DraftReference) -> TracedReference:
-    return TracedReference(one, said := read_reference(one.text), unchecked_work(one.text, said))
-
-
-def _with_record(outcome: ReferenceOutcome, current: Mapping[str, Publication]) -> ReferenceOutcome:
-    outcome = replace(outcome, candidates=tuple(current[one.id] for one in outcome.candidates))
-    record = outcome.publication and current[outcome.publication.id]
-    problems = with_status(outcome.problems, record, outcome.reference.text) if record else outcome.problems
-    return replace(outcome, publication=record, problems=problems)
+def _with_records(outcome: ReferenceOutcome, current: Mapping[str, Publication]) -> ReferenceOutcome:
+    record, candidates = outcome.publication, tuple(current[one.id] for one in outcome.candidates)
+    if record:
+        record, problems = current[record.id], with_status(outcome.problems, current[record.id], outcome.reference.text)
+        return replace(outcome, publication=record, problems=problems, candidates=candidates)
+    return replace(outcome, candidates=candidates)

@@ -8,7 +8,7 @@ Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,14 +19,13 @@ from deepcritical_mcp.export.reference_managers import bibtex_entry, csl_entry, 
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import NOTICE_LABELS, AuthorName, Publication, ReferenceProblem, is_marked, status_label
 from deepcritical_mcp.models.vancouver import vancouver
-from deepcritical_mcp.search.record_finder import LABELS
-from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar, compare, read_reference
-from deepcritical_mcp.search.references.agreement import is_minor_title, own_number
+from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar, read_reference
+from deepcritical_mcp.search.references.agreement import own_number
 from deepcritical_mcp.search.references.number_places import MONTHS
-from deepcritical_mcp.search.references.plain_text import WORD, Span, are_forms, blanked, listed_words, stated_ids
-from deepcritical_mcp.search.references.title_places import are_parts
+from deepcritical_mcp.search.references.plain_text import WORD, WORD_LISTS, Span, blanked, stated_ids
+from deepcritical_mcp.search.references.title_places import are_parts, is_minor_title
 from deepcritical_mcp.search.references.written import MAX_REFERENCE
-from deepcritical_mcp.text import clean_line, clipped, words_of
+from deepcritical_mcp.text import clean_line, words_of
 
 _LONGEST = 8
 """Words of a note; a reference with a title is longer."""
@@ -53,7 +52,7 @@ def is_note(reference: WrittenReference, record: Publication) -> bool:
 def is_cited_alone(text: str) -> bool:
     """Whether it says nothing but one or two names and a year: "Berg 2019"."""
     found = _CITED_ALONE.search(text)
-    return found is not None and found[1].lower() not in listed_words("connectives") | MONTHS
+    return found is not None and found[1].lower() not in WORD_LISTS["connectives"] | MONTHS
 
 
 def is_other_work(text: str, candidates: Sequence[CandidateRecord]) -> bool:
@@ -98,9 +97,9 @@ class CandidateRecord:
         """Whether what is written, apart from numbers, means this record, although something in it may be wrong."""
         found, title = self.agreement, self.agreement.verdict("title")
         if title == "differs":
-            return self._is_meant_despite_title
+            return self._is_meant_despite_title()
         if title == "absent":
-            return self._is_meant_by_place
+            return self._is_meant_by_place()
         words = tokens(found.field("title").written)
         is_telling = not is_generic(words) and (self.by_number or identifies(words))
         if not is_telling and not self.by_number:
@@ -108,7 +107,6 @@ class CandidateRecord:
         is_unique = is_telling and (self.by_number or len(content_words(words)) >= _UNIQUE_TITLE)
         return is_unique or found.support > 0 or found.conflicts == 0
 
-    @property
     def _is_meant_by_place(self) -> bool:
         found, says = self.agreement, self.agreement.says
         if self.by_number:
@@ -117,7 +115,6 @@ class CandidateRecord:
         is_near = found.conflicts == 1 and found.support >= 2 and says("authors")
         return found.is_accepted or (is_near and (says("volume") or says("pages")))
 
-    @property
     def _is_meant_despite_title(self) -> bool:
         """Although another title is written: with a few words changed, or by all else."""
         found, is_theirs, title = self.agreement, self.agreement.says("authors"), self.agreement.field("title")
@@ -141,33 +138,28 @@ _NOTICES = ("Retraction of Publication", "Retraction Notice", "Published Erratum
 _KNOWN = re.compile(r"\b(?:retract(?:ed|ion)|withdrawn|expression of concern)\b", re.IGNORECASE)
 
 
-def status_problem(record: Publication, written: str) -> ReferenceProblem | None:
-    """What a reader must know of the record's status; None if nothing.
+def with_status(known: Sequence[ReferenceProblem], record: Publication, written: str) -> tuple[ReferenceProblem, ...]:
+    """The problems of a reference with what a reader must know of its record's status, first if it is grave.
 
     Corrected papers, comments, and retracted papers that the reference itself calls so, are minor.
     """
-    if not is_marked(record.status):
-        where = next((one for one in record.status_notices if one.kind == "published"), None)
-        if where is None or record.form != "preprint":
-            return None
+    told, minor = "", False
+    where = next((one for one in record.status_notices if one.kind == "published"), None)
+    if is_marked(record.status):
+        named = [
+            (f"{NOTICE_LABELS[one.kind]}:", one.reference, f"PMID {one.pmid}" if one.pmid else one.own_doi)
+            for one in record.status_notices
+            if one.kind != "published"
+        ]
+        whole = "; ".join(" ".join(filter(None, one)) for one in named[:3])
+        told = f"{status_label(record.status).lower()}. {whole}".strip(" .")
+        is_comment = record.status == "notice" and not any(one in _NOTICES for one in record.publication_types)
+        minor = record.status == "corrected" or bool(_KNOWN.search(written)) or is_comment
+    elif where and record.form == "preprint":
         number = f"PMID {where.pmid}" if where.pmid else where.doi
         told = " ".join(filter(None, ("preprint, published as", where.reference, number)))
-        return ReferenceProblem(field="status", true=told)
-    named = [
-        (f"{NOTICE_LABELS[one.kind]}:", one.reference, f"PMID {one.pmid}" if one.pmid else one.own_doi)
-        for one in record.status_notices
-        if one.kind != "published"
-    ]
-    told = f"{status_label(record.status).lower()}. {'; '.join(' '.join(filter(None, one)) for one in named[:3])}"
-    is_comment = record.status == "notice" and not any(one in _NOTICES for one in record.publication_types)
-    minor = record.status == "corrected" or bool(_KNOWN.search(written)) or is_comment
-    return ReferenceProblem(field="status", true=told.strip(" ."), minor=minor)
-
-
-def with_status(known: Sequence[ReferenceProblem], record: Publication, written: str) -> tuple[ReferenceProblem, ...]:
-    """The problems of a reference with that of its record's status, first if it is grave."""
-    told = status_problem(record, written)
-    return tuple(in_order([*known, told] if told else known))
+    problem = ReferenceProblem(field="status", true=told, minor=minor)
+    return tuple(in_order([*known, problem] if told else known))
 
 
 class UncheckedWork(NamedTuple):
@@ -179,11 +171,8 @@ class UncheckedWork(NamedTuple):
 
 _KINDS = [row.split("\t") for row in data_lines(__file__, "work_kinds.txt")]
 _TYPES = {name: kind for kind, flags, names in _KINDS if flags == "types" for name in names.split()}
-_SIGNS = [
-    (UncheckedWork(kind, "!" in flags), re.compile(sign, 0 if "a" in flags else re.IGNORECASE))
-    for kind, flags, sign in _KINDS
-    if flags != "types"
-]
+_WORKS = ((UncheckedWork(kind, "!" in flags), sign, "a" in flags) for kind, flags, sign in _KINDS if flags != "types")
+_SIGNS = [(work, re.compile(sign, 0 if is_exact else re.IGNORECASE)) for work, sign, is_exact in _WORKS]
 """The kinds of works by the types of entries, and the signs of works in the order in which they count."""
 
 
@@ -207,18 +196,12 @@ SHOWN = 240
 """Characters that are shown of a further work, and of a record in a reason."""
 
 
-def problems_of(agreement: Agreement) -> list[ReferenceProblem]:
-    """What the reference says otherwise than its record; () if nothing. Numbers are not compared."""
-    return [
-        ReferenceProblem(
-            field=one.field,
-            written=one.written,
-            true=one.true,
-            minor=one.verdict == "minor" or (one.field == "title" and is_minor_title(one.written, one.true)),
-        )
-        for one in agreement.fields
-        if one.verdict in ("minor", "differs")
-    ]
+def problems_of(agreement: Agreement) -> Iterator[ReferenceProblem]:
+    """What the reference says otherwise than its record. Numbers are not compared."""
+    for one in agreement.fields:
+        if one.verdict in ("minor", "differs"):
+            minor = one.verdict == "minor" or (one.field == "title" and is_minor_title(one.written, one.true))
+            yield ReferenceProblem(field=one.field, written=one.written, true=one.true, minor=minor)
 
 
 def in_order(problems: Iterable[ReferenceProblem]) -> list[ReferenceProblem]:
@@ -230,20 +213,6 @@ def is_tail(written: str, true: str) -> bool:
     """Whether one DOI is the other with something behind it: "10.1000/1.pdf" and "10.1000/1/full", or a broken one."""
     doi = normalize_doi(written)
     return true.lower().startswith(doi) or (doi.startswith(true.lower()) and not doi[len(true) :][:1].isalnum())
-
-
-def further_works(reference: WrittenReference, agreement: Agreement) -> list[str]:
-    """What stands in a reference besides the work that was found: a work with names and a place, and numbers of other
-    records."""
-    found, known = [clipped(agreement.further, SHOWN)] if agreement.further else [], list[str]()
-    for kind in ("pmid",) if reference.entry else ("pmid", "doi"):
-        own = getattr(reference.ids, kind).lower()
-        known += [f"{kind}:{own}"] if own else []
-        for key in (one for one in reference.stated if own and one.startswith(f"{kind}:")):
-            if not any(are_forms(key, one) for one in known):
-                found.append(f"{LABELS[kind]} {key.removeprefix(f'{kind}:')}")
-                known.append(key)
-    return found
 
 
 _TEXTS = ("title", "authors", "journal")
@@ -263,9 +232,12 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     BibTeX, RIS or CSL-JSON is written anew under its key. A missing statement is not added. What is too long for one
     reference is left alone. So is an entry with a further work.
     """
-    publication, wrong = _inert(publication), {one.field: one for one in problems if _is_changed(one, publication)}
+    wrong = {one.field: one for one in problems if _is_changed(one, publication)}
     if not wrong or any(one.field == "work" and not one.minor for one in problems):  # nobody knows where the one ends
         return ""
+    texts = {name: _without_markup(value) for name in _WRITTEN if isinstance(value := getattr(publication, name), str)}
+    authors = tuple(AuthorName(*map(_without_markup, name)) for name in publication.authors)
+    publication = publication.model_copy(update={**texts, "authors": authors})
     if entry := read_reference(written).entry:
         reference = Reference(publication, 1, entry.key or "reference", publication.form, has_texts=False)
         return {"bibtex": bibtex_entry, "ris": ris_entry, "csl": csl_entry}[entry.form](reference).strip()
@@ -289,7 +261,7 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
     """A line with the wrong stretches replaced; "" if that cannot be done for certain."""
     places, new = _places(line, publication), line
     is_place = not wrong.keys().isdisjoint(("volume", "pages"))  # with the issue they are one place
-    if is_place and compare(read_reference(line), publication).unread:
+    if is_place and Agreement(read_reference(line), publication).unread:
         return ""
     fields = [*wrong.keys() - IDS, *(one for one in ("volume", "issue") if is_place and one in places)]
     if any(one not in places and not wrong[one].minor for one in fields):
@@ -297,7 +269,7 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
     for field in sorted(places.keys() & fields, key=places.__getitem__, reverse=True):
         start, end = places[field]
         dash = next((one for one in ("--", "–") if one in line[start:end]), "-")
-        value = own_number("year", publication) if field == "year" else str(getattr(publication, field))
+        value = own_number(field, publication)
         near = WORD.findall(line[max(0, start - _NEAR) : end + _NEAR].lower()) if field == "year" else ()
         if any(f"{value} {word[:3].title()}" not in vancouver(publication) for word in near if word in MONTHS):
             return ""  # another month than the record's
@@ -320,7 +292,7 @@ def _places(line: str, publication: Publication) -> dict[str, Span]:
     reference = read_reference(line)
     bare = blanked(line, ((one.start, one.end) for one in stated_ids(line)))
     found = dict[str, Span]()
-    for one in compare(reference, publication).fields:
+    for one in Agreement(reference, publication).fields:
         start, end = one.span or (0, 0)
         old = reference.text[start:end]
         if old and reference.text.count(old) == bare.count(old):
@@ -334,19 +306,13 @@ def _places(line: str, publication: Publication) -> dict[str, Span]:
 def _is_right(patched: str, line: str, publication: Publication, wrong: Mapping[str, ReferenceProblem]) -> bool:
     """Whether a reference, read again, has the record's statements, and none fewer than `line`."""
     reference = read_reference(patched)
-    before, after = compare(read_reference(line), publication), compare(reference, publication)
+    before, after = Agreement(read_reference(line), publication), Agreement(reference, publication)
     said = {one.field for one in before.fields if one.verdict != "absent"}
     ids = ((getattr(reference.ids, field).lower(), wrong[field].true.lower()) for field in IDS if field in wrong)
     is_lost = any(one.verdict == "absent" and one.field in said for one in after.fields)
     return not (after.differences or is_lost) and all(one in ("", true) for one, true in ids)
 
 
-def _inert(publication: Publication) -> Publication:
-    """A publication without markup in what is written of it, which would be active in a draft."""
-    texts = {name: _without_markup(value) for name in _WRITTEN if isinstance(value := getattr(publication, name), str)}
-    authors = tuple(AuthorName(*map(_without_markup, name)) for name in publication.authors)
-    return publication.model_copy(update={**texts, "authors": authors})
-
-
 def _without_markup(value: str) -> str:
+    """What is written of a record without markup, which would be active in a draft."""
     return _TAG.sub("", value).replace("](", "] (").replace("![", "! [")

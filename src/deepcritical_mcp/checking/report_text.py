@@ -147,28 +147,19 @@ def _reference(one: CheckedReference) -> Iterator[str]:
     record = f" {inert(one.record.id)}{_mark(one.record)}" if one.record else ""
     shown = one.record.reference if one.record and is_sound(one) else clipped(one.written, MAX_WRITTEN)
     reason = f" ({inert(one.reason)})" if one.reason else ""
-    yield f"- {_name(one)}{also}{record}{_after(shown)}{reason}"
+    label, index = inert(one.label), str(one.index)
+    name = f"Reference {index}" if not label else f"[{label}]" + (f" (reference {index})" if label != index else "")
+    yield f"- {name}{also}{record}{_after(shown)}{reason}"
     problems = sorted(one.problems, key=lambda each: each.field != "year")
     yield from (f"  - {told}" for each in problems if (told := problem_text(each, one.status)))
     for each in one.candidates:
         told = "" if each.reference in one.reason else each.reference
         yield f"  - It may be {inert(each.id)}{_after(told)}{_mark(each)}"
     if one.corrected:
-        yield from ("  - Corrected, to paste:", *_to_paste(one.corrected))
-
-
-def _to_paste(text: str) -> Sequence[str]:
-    """The lines of a text, quoted; several are one block."""
-    if "\n" not in text:
-        return quoted_lines(text, "    ")
-    fence = longer_code_marks(text, 3)
-    return [f"    > {line}" for line in (fence, *text.split("\n"), fence)]
-
-
-def _name(reference: CheckedReference) -> str:
-    """As the draft cites it, and its place in the list if that is another number."""
-    label, index = inert(reference.label), str(reference.index)
-    return f"Reference {index}" if not label else f"[{label}]" + (f" (reference {index})" if label != index else "")
+        fence = longer_code_marks(one.corrected, 3)
+        block = [f"    > {line}" for line in (fence, *one.corrected.split("\n"), fence)]
+        yield "  - Corrected, to paste:"
+        yield from block if "\n" in one.corrected else quoted_lines(one.corrected, "    ")
 
 
 def problem_text(problem: ReferenceProblem, status: PublicationStatus = "unchecked") -> str:
@@ -289,8 +280,7 @@ def _shortened(held: object, room: int) -> object:
     if isinstance(held, str):
         return clipped(held, room)
     if isinstance(held, tuple):
-        listed = cast("tuple[object, ...]", held)
-        return tuple(_shortened(one, room) for one in listed[:MAX_REMARKS])
+        return tuple(_shortened(one, room) for one in cast("tuple[object, ...]", held)[:MAX_REMARKS])
     if isinstance(held, BaseModel):
         names = type(held).model_fields.keys() - _WHOLE
         return held.model_copy(update={name: _shortened(getattr(held, name), room) for name in names})

@@ -42,7 +42,6 @@ from deepcritical_mcp.models.evidence import authority as authority
 from deepcritical_mcp.models.evidence import decision_line as decision_line
 from deepcritical_mcp.models.evidence import decision_of as decision_of
 from deepcritical_mcp.models.evidence import merged as merged
-from deepcritical_mcp.models.evidence import own_length as own_length
 from deepcritical_mcp.models.evidence import own_spans as own_spans
 from deepcritical_mcp.models.evidence import publication_id as publication_id
 from deepcritical_mcp.models.evidence import section_of as section_of

@@ -79,20 +79,13 @@ def own_spans(parts: Sequence[Part], length: int) -> Iterator[tuple[Part, int, i
     return ((part, part.start, end) for part, end in zip(parts, ends, strict=True))
 
 
-def with_descendants(parts: Sequence[Part], anchor: str) -> tuple[Part, ...]:
-    """The part with that anchor and everything inside it, in order; () if there is none."""
+def with_descendants(parts: Sequence[Part], anchor: str) -> Iterator[Part]:
+    """The part with that anchor and everything inside it, in order; nothing if there is none."""
     inside = {anchor}
-    found: list[Part] = []
     for part in parts:
         if part.anchor == anchor or part.parent in inside:
             inside.add(part.anchor)
-            found.append(part)
-    return tuple(found)
-
-
-def own_length(parts: Sequence[Part], length: int) -> int:
-    """How many of a content's `length` characters are the publication's own: sub-articles stand behind them."""
-    return next((part.start for part in parts if part.kind == "sub_article"), length)
+            yield part
 
 
 def section_of(part: Part) -> tuple[str, ...]:
@@ -369,12 +362,8 @@ class Publication(Bibliography):
         return self.is_users and self.source == "user" and not where
 
 
-_MERGE_RULES = {
-    name: rule
-    for name, field in Publication.model_fields.items()
-    for rule in field.metadata
-    if isinstance(rule, MergeRule)
-}
+_DECLARED = ((name, one) for name, field in Publication.model_fields.items() for one in field.metadata)
+_MERGE_RULES = {name: one for name, one in _DECLARED if isinstance(one, MergeRule)}
 
 
 def decision_of(publication: Publication) -> str:
@@ -406,12 +395,8 @@ def merged(kept: Publication, other: Publication) -> Publication:
     latest, earlier = (second, first) if _decided(second) > _decided(first) else (first, second)
     is_claim = bool(second.claims) and first.is_record
     combined = {"texts", "tags"} if authority(second) < min(authority(first), 2) or is_claim else _MERGE_RULES.keys()
-    values = {
-        name: rule.combine(getattr(first, name), getattr(second, name)) if name in combined else getattr(first, name)
-        for name, rule in _MERGE_RULES.items()
-        if rule != LATEST_DECISION
-    }
-    values |= {name: getattr(latest, name) for name, rule in _MERGE_RULES.items() if rule == LATEST_DECISION}
+    values = {name: getattr(latest if rule == LATEST_DECISION else first, name) for name, rule in _MERGE_RULES.items()}
+    values |= {name: _MERGE_RULES[name].combine(values[name], getattr(second, name)) for name in combined}
     values["status"] = as_of(values["status"], values["status_checked"])
     if latest.screening and earlier.screening not in ("", latest.screening):
         also = f"merged with a description that was {earlier.screening}"

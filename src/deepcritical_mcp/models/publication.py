@@ -20,27 +20,13 @@ CitationSource = Literal["pubmed", "preprint", "trial", "web", "user"]
 PublicationStatus = Literal["ok", "retracted", "concern", "corrected", "superseded", "notice", "unchecked"]
 Screening = Literal["", "included", "excluded", "cited"]
 """What the user decided about a publication; "" for nothing yet."""
-NoticeKind = Literal[
-    "retraction",
-    "partial_retraction",
-    "concern",
-    "erratum",
-    "update",
-    "about",
-    "published",
-    "preprint",
-    "earlier",
-    "republished",
-    "result",
-    "derived",
-]
-
+_ChangeKind = Literal["retraction", "partial_retraction", "concern", "erratum", "update"]
+"""What changes a publication; the other notices name what it belongs to."""
+NoticeKind = Literal[_ChangeKind, "about", "published", "preprint", "earlier", "republished", "result", "derived"]
 PREPRINT = "Preprint"
 """PubMed's publication type of a preprint."""
-_WORDS_OF = [[cell.strip() for cell in row.split("|")] for row in data_lines(__file__, "status_words.txt")]
-_LABELS: dict[str, dict[Any, str]] = {
-    kind: {row[1]: row[2] for row in _WORDS_OF if row[0] == kind} for kind in dict.fromkeys(row[0] for row in _WORDS_OF)
-}
+_WORDS = [[cell.strip() for cell in row.split("|")] for row in data_lines(__file__, "status_words.txt")]
+_LABELS: dict[str, dict[Any, str]] = {kind: {row[1]: row[2] for row in _WORDS if row[0] == kind} for kind, *_ in _WORDS}
 SOURCE_LABELS: Mapping[CitationSource, str] = _LABELS["source"]
 """How each source is shown, in this order."""
 STATUSES: Mapping[PublicationStatus, str] = _LABELS["status"]
@@ -48,7 +34,7 @@ STATUSES: Mapping[PublicationStatus, str] = _LABELS["status"]
 `status_checked` names; "unchecked" that none was asked."""
 NOTICE_LABELS: Mapping[NoticeKind, str] = _LABELS["notice"]
 """How each kind of notice is introduced; notices are listed in this order."""
-_STATUS_OF: Mapping[Any, Any] = {row[1]: row[3] for row in _WORDS_OF if row[3:]}
+_STATUS_OF: Mapping[Any, Any] = {row[1]: row[3] for row in _WORDS if row[3:]}
 """The status that a notice gives its record."""
 MAX_TRIAL_PAPERS = 20
 """How many papers of a trial are among its notices."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from deepcritical_mcp.models.publication import Value
+from deepcritical_mcp.models.publication import STATUSES, Value
 from deepcritical_mcp.text import counted
 
 LoggedKind = Literal["search", "citations", "lookup"]
@@ -97,10 +97,7 @@ class LoggedSearch(Value):
 
 
 NewsKind = Literal["retracted", "concern", "superseded", "corrected", "published", "trial", "new"]
-_NEWS_KINDS: tuple[NewsKind, ...] = get_args(NewsKind)
-NEWS_LABELS: Mapping[NewsKind, str] = {
-    kind: "EXPRESSION OF CONCERN" if kind == "concern" else kind.upper() for kind in _NEWS_KINDS
-}
+NEWS_LABELS: Mapping[NewsKind, str] = {kind: STATUSES.get(kind, kind.upper()) for kind in get_args(NewsKind)}
 """How each kind of news begins, in the order in which it is shown."""
 _NAMES: Mapping[NewsKind, str] = {"concern": "under concern", "trial": "changed in the registry"}
 """What has a name of its own in a summary."""

@@ -115,10 +115,12 @@ def outline(blocks: Iterable[Block]) -> list[Section]:
     """A section for each heading, inside those of a higher level, and one for each table, after the text of the section
     that it stands in: "s0" is what stands before the first heading, "s2.1" the first section in the second."""
     own, tables, number = list[str](), list[Section](), 0
-    found = [Section("s0", own)]
-    levels: list[tuple[int, Section]] = []
-    counts = Counter[str]()
+    found, levels, counts = [Section("s0", own)], list[tuple[int, Section]](), Counter[str]()
     for block in blocks:
+        if block.level:
+            found += tables
+            own, tables = list[str](), []
+            levels = [one for one in levels if one[0] < block.level]
         parent, path = (levels[-1][1].anchor, levels[-1][1].path) if levels else ("", ())
         if block.table is not None:
             number += 1
@@ -127,10 +129,6 @@ def outline(blocks: Iterable[Block]) -> list[Section]:
             caption = block.text if is_named else f"{name}. {block.text}"
             tables.append(Section(f"t{number}", [caption, *block.table], "table", (*path, name), parent))
         elif block.level:
-            found += tables
-            own, tables = list[str](), []
-            levels = [one for one in levels if one[0] < block.level]
-            parent, path = (levels[-1][1].anchor, levels[-1][1].path) if levels else ("", ())
             counts[parent] += 1
             anchor = f"{parent}.{counts[parent]}" if parent else f"s{counts[parent]}"
             found.append(Section(anchor, own, path=(*path, block.text), parent=parent))
@@ -152,32 +150,26 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def assembled(sections: Sequence[Section]) -> tuple[str, tuple[Part, ...]]:
     """The content and the parts of a document; sections without text of their own are kept if they have a title."""
-    paragraphs: list[str] = []
-    parts: list[Part] = []
-    position = 0
+    paragraphs, found, position = list[str](), list[tuple[Section, int]](), 0
     for section in sections:
         # without blank lines inside a paragraph
         blocks = ((line.rstrip() for line in clean_text(text).split("\n")) for text in section.paragraphs)
         own = [block for lines in blocks if (block := "\n".join(filter(None, lines)))]
-        if not own and not any(section.path):
-            continue
-        if len(parts) <= MAX_PARTS:  # `bounded` cuts the text where the next one begins
-            parts.append(
-                Part(anchor=section.anchor, kind=section.kind, path=section.path, start=position, parent=section.parent)
-            )
-        paragraphs += own
-        position += sum(len(one) + len(PARAGRAPH_BREAK) for one in own)
+        if own or any(section.path):
+            found.append((section, position))
+            paragraphs += own
+            position += sum(len(one) + len(PARAGRAPH_BREAK) for one in own)
     content = PARAGRAPH_BREAK.join(paragraphs)
-    starts = (min(part.start, len(content)) for part in parts)
-    return content, tuple(part.model_copy(update={"start": start}) for part, start in zip(parts, starts, strict=True))
+    return content, tuple(
+        Part(anchor=one.anchor, kind=one.kind, path=one.path, start=min(start, len(content)), parent=one.parent)
+        for one, start in found[: MAX_PARTS + 1]  # `bounded` cuts the text where the next one begins
+    )
 
 
 def bounded(reading: Reading) -> Reading:
     """A reading that costs no more to keep and to search than a long document does; remarks say what was cut of it."""
-    parts = [
-        part.model_copy(update={"path": tuple(clipped(title, MAX_TITLE) for title in part.path)})
-        for part in reading.parts[: MAX_PARTS + 1]
-    ]
+    paths = ((one, tuple(clipped(title, MAX_TITLE) for title in one.path)) for one in reading.parts[: MAX_PARTS + 1])
+    parts = [part.model_copy(update={"path": path}) for part, path in paths]
     titles = accumulate(sum(map(len, part.path)) for part in parts)
     most = next((n for n, length in enumerate(titles) if n == MAX_PARTS or length > MAX_CHARACTERS), len(parts))
     end = _end(reading.content, min([MAX_CHARACTERS, *(part.start for part in parts[most : most + 1])]))
@@ -190,15 +182,10 @@ def bounded(reading: Reading) -> Reading:
         )
     if cut := [name for name, value in said.items() if value != whole[name]]:
         remarks.append(f"What it says about itself is too long to be kept whole: {', '.join(cut)}.")
-    return replace(
-        reading,
-        content=reading.content[:end],
-        parts=tuple(part for part in parts[:most] if part.start < end or end == len(reading.content)),
-        abstract=str(said.pop("abstract")),
-        fields=said,
-        licence=clipped(reading.licence, MAX_FIELD),
-        remarks=tuple(remarks),
-    )
+    kept = tuple(part for part in parts[:most] if part.start < end or end == len(reading.content))
+    abstract, licence = str(said.pop("abstract")), clipped(reading.licence, MAX_FIELD)
+    content, told = reading.content[:end], tuple(remarks)
+    return replace(reading, content=content, parts=kept, abstract=abstract, fields=said, licence=licence, remarks=told)
 
 
 def _end(content: str, most: int) -> int:
@@ -212,10 +199,8 @@ def _end(content: str, most: int) -> int:
 
 
 def _shortened(value: object, most: int) -> object:
-    if isinstance(value, str):
-        return clipped(value, most)
     if not isinstance(value, tuple):
-        return value
+        return clipped(value, most) if isinstance(value, str) else value
     values = cast("tuple[object, ...]", value)
     lengths = accumulate(len(str(one)) for one in values)
     return values[: next((n for n, length in enumerate(lengths) if length > MAX_LIST), len(values))]

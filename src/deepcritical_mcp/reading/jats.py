@@ -25,12 +25,10 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.reading import Reading, Section, assembled
 from deepcritical_mcp.reading.jats_sections import OCR, JatsPart, add_floats, part_of
-from deepcritical_mcp.reading.jats_text import line_of, named_as
+from deepcritical_mcp.reading.jats_text import ELEMENTS, line_of, named_as
 from deepcritical_mcp.reading.xml_tree import NOTHING, XmlError, attribute, first, read_xml
 
 _CREATIVE_COMMONS = re.compile(r"https?://(?:www\.)?creativecommons\.org/[^\s<>\"')\]]{3,100}")
-_STUDIES = {"research-article", "review-article", "systematic-review", "meta-analysis", "case-report"}
-_ABOUT = {"corrected-article", "retracted-article", "addended-article", "object-of-concern", "partial-retraction"}
 _KINDS_OF_LINK = ("related-article-type", "link-type", "content-type", "document-type", "object-type")
 _DATES = ("ppub", "epub-ppub", "epub", "collection", "pub", "preprint", "")
 """Whose date counts, best first: that of the issue, as in PubMed."""
@@ -52,14 +50,12 @@ def bibliography_of(article: Element) -> dict[str, object]:
     doi = normalize_doi(ids.get("doi", ""))
     is_preprint = attribute(article, "article-type") == "preprint" or is_preprint_doi(doi)
     dates, ends = _dates(meta), dict.fromkeys(filter(None, (_text(meta, "fpage"), _text(meta, "lpage"))))
+    people, title = meta.iterfind("contrib-group/contrib"), title_of(article)
+    authors = (_name(one) for one in people if attribute(one, "contrib-type") in ("author", ""))
     fields: dict[str, object] = {
         "source": "preprint" if is_preprint else "pubmed",
-        "title": title_of(article) or NO_TITLE,
-        "authors": tuple(
-            name
-            for one in meta.iterfind("contrib-group/contrib")
-            if attribute(one, "contrib-type") in ("author", "") and (name := _name(one)).family
-        ),
+        "title": title or NO_TITLE,
+        "authors": tuple(name for name in authors if name.family),
         **{name: _text(meta if name in ("volume", "issue") else journal, *paths) for name, paths in _PATHS.items()},
         "pages": "-".join(ends) or _text(meta, "page-range", "elocation-id"),
         "date": next((dates[kind] for kind in (*_DATES, *dates) if dates.get(kind)), UNKNOWN_DATE),
@@ -73,17 +69,10 @@ def bibliography_of(article: Element) -> dict[str, object]:
         "keywords": tuple(dict.fromkeys(_keywords(meta))),
     }
     known = {name: value for name, value in fields.items() if value not in ("", (), UNKNOWN_DATE)}
-    return known | _status(article)
-
-
-def _status(article: Element) -> dict[str, object]:
-    """Its status and notices, if its type, its links or a mark in its title say that it is not "ok"."""
     types = _publication_types(article, is_preprint=False)
     status, notices = status_from_links(dict.fromkeys(_links(article)), types, "")
-    title = title_of(article)
-    if without_retraction_mark(title) != title:
-        status = "retracted"
-    return {"status": status, "status_notices": notices} if status != "ok" else {}
+    status = status if without_retraction_mark(title) == title else "retracted"
+    return known | ({"status": status, "status_notices": notices} if status != "ok" else {})
 
 
 def people_of(article: Element) -> Iterator[str]:
@@ -123,7 +112,8 @@ def licence_of(article: Element) -> str:
 
 def _links(article: Element) -> Iterator[RecordLink]:
     """The links in the front matter to articles, preprints and the like that have a DOI, PMID or PMCID."""
-    is_study = attribute(article, "article-type") in _STUDIES  # some link to what they build on as "corrected-article"
+    # Some studies link to what they build on as "corrected-article".
+    is_study = attribute(article, "article-type") in ELEMENTS["study"]
     meta = front_of(article)
     for link in (*meta.iter("related-article"), *meta.iter("related-object")):
         kind = next(filter(None, (attribute(link, name) for name in _KINDS_OF_LINK)), "")
@@ -132,7 +122,7 @@ def _links(article: Element) -> Iterator[RecordLink]:
         if not id and (number := link.find(".//pub-id")) is not None:
             id, id_type, link = line_of(number), "pub-id-type", number
         doi, id_type = normalize_doi(id.removeprefix("info:doi/")), attribute(link, id_type).lower()
-        if is_study and kind in _ABOUT:
+        if is_study and kind in ELEMENTS["about"]:
             continue
         if doi.startswith("10.") and "/" in doi:
             yield RecordLink(kind, f"doi:{doi}")
@@ -175,17 +165,10 @@ def _name(contributor: Element) -> AuthorName:
     if (whole := contributor.find(".//string-name")) is not None:
         family, given = (line_of(whole.find(part)) for part in ("surname", "given-names"))
         return AuthorName(family, given) if family else split_name(line_of(whole))
-    return AuthorName(_collective(contributor))
-
-
-def _collective(contributor: Element) -> str:
-    """The name of a group, without the names of its members."""
-    collab = contributor.find(".//collab")
-    if collab is None:
-        return ""
-    named = [child for child in collab if child.tag in ("institution", "named-content", "institution-wrap", "italic")]
-    own = " ".join(filter(None, [collab.text or "", *map(line_of, named), *(child.tail or "" for child in collab)]))
-    return " ".join(own.split())
+    group = first(contributor, ".//collab")  # without the names of its members
+    named = [child for child in group if child.tag in ("institution", "named-content", "institution-wrap", "italic")]
+    own = " ".join(filter(None, [group.text or "", *map(line_of, named), *(child.tail or "" for child in group)]))
+    return AuthorName(" ".join(own.split()))
 
 
 def _dates(meta: Element) -> dict[str, str]:
@@ -225,8 +208,6 @@ _DAMAGED = "The document is damaged or cut off: some of its text may be missing.
 _WITHHELD = "does not allow downloading of the full text"
 """In a comment of PMC's."""
 _FORMULAS_ARE_IMAGES = "Some formulas are images: […] stands for each of them."
-_MAIN_TYPES = ("", "abstract", "standard", "structured", "main")
-_NOT_MAIN = ("graphical", "toc", "teaser", "key-points", "author-highlights", "highlights", "web-summary", "short")
 _ANCHORS = {"table": "t", "figure": "f", "references": "r"}
 
 
@@ -260,22 +241,13 @@ def _reading(article: Element, *, is_damaged: bool, is_withheld: bool) -> Readin
     body = _whole(article, "body")
     has_text = not body.is_empty
     content, parts = assembled(_sections(article, main, others, body)) if has_text else ("", ())
-    has_images = any(
-        not "".join(formula.itertext()).strip()
-        for name in ("inline-formula", "disp-formula")
-        for formula in article.iter(name)
-    )
-    remarks = (_DAMAGED if is_damaged else "", _FORMULAS_ARE_IMAGES if has_images and has_text else "")
-    return Reading(
-        content=content,
-        parts=parts,
-        fields=bibliography_of(article),
-        abstract="" if main is None else "\n".join(_lines(part_of(main, ""))),
-        licence=licence_of(article),
-        is_ocr=any(attribute(one, "preformat-type") == OCR for one in article.iter("preformat")),
-        remarks=tuple(filter(None, remarks)),
-        is_withheld=is_withheld and not has_text,
-    )
+    abstract = "" if main is None else "\n".join(_lines(part_of(main, "")))
+    is_ocr = any(attribute(one, "preformat-type") == OCR for one in article.iter("preformat"))
+    formulas = (one for name in ("inline-formula", "disp-formula") for one in article.iter(name))
+    has_images = has_text and any(not "".join(one.itertext()).strip() for one in formulas)
+    remarks = tuple(filter(None, (_DAMAGED * is_damaged, _FORMULAS_ARE_IMAGES * has_images)))
+    fields, licence, is_withheld = bibliography_of(article), licence_of(article), is_withheld and not has_text
+    return Reading(content, parts, fields, abstract, licence, is_ocr, remarks, is_withheld)
 
 
 def _sections(article: Element, main: Element | None, others: Sequence[Element], body: JatsPart) -> list[Section]:
@@ -289,9 +261,8 @@ def _sections(article: Element, main: Element | None, others: Sequence[Element],
         out.write(part_of(abstract, _abstract_title(abstract)), f"a{number}")
     out.write_all(body, "s")
     floats = _whole(article, "floats-group")
-    out.write_all(
-        JatsPart(floats=floats.floats, sections=[JatsPart(paragraphs=floats.paragraphs), *floats.sections]), "s"
-    )
+    own = JatsPart(paragraphs=floats.paragraphs)
+    out.write_all(JatsPart(floats=floats.floats, sections=[own, *floats.sections]), "s")
     out.write_all(_whole(article, "back"), "b")
     for number, inner in enumerate(_sub_articles(article), 1):
         out.inside = f"x{number}"
@@ -357,7 +328,8 @@ def _abstracts(article: Element) -> tuple[Element | None, list[Element]]:
     meta = front_of(article)
     found = [*meta.findall("abstract"), *meta.findall("trans-abstract")]
     own = [one for one in found if one.tag == "abstract"]
-    main = [one for one in own if _type(one) in _MAIN_TYPES] or [one for one in own if _type(one) not in _NOT_MAIN]
+    main = [one for one in own if not _type(one) or _type(one) in ELEMENTS["main-abstract"]]
+    main = main or [one for one in own if _type(one) not in ELEMENTS["other-abstract"]]
     main = [one for one in main if attribute(one, "lang") in ("", attribute(article, "lang"))] or main
     return (main[0] if main else None), [one for one in found if one not in main[:1]]
 

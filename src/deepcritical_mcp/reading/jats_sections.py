@@ -15,9 +15,9 @@ from deepcritical_mcp.reading.jats_tables import (
     markdown_tables,
 )
 from deepcritical_mcp.reading.jats_text import (
+    ELEMENTS,
     FLOATS,
     IMAGE,
-    SECTIONS,
     SUBSCRIPTS,
     SUPERSCRIPTS,
     Flow,
@@ -28,12 +28,7 @@ from deepcritical_mcp.reading.jats_text import (
 )
 from deepcritical_mcp.reading.xml_tree import attribute
 
-_CITATIONS = ("mixed-citation", "element-citation", "citation", "nlm-citation", "note", "p")
-_PEOPLE = {"person-group", "name", "string-name", "collab", "etal"}
 _NUMBERS = {"doi": "doi: ", "pmid": "PMID: ", "pmcid": "PMCID: ", "pmc": "PMCID: "}
-_USED = {"volume", "issue", "fpage", "lpage", "elocation-id", "page-range", "year", "month", "day", "season", "label"}
-_LINKS = {"pub-id", "comment", "ext-link", "uri"}
-_MARKUP = {"italic", "bold", "sup", "sub", "sc", "underline", "monospace", "styled-content", "named-content", "xref"}
 _SCRIPTS = {"sup": SUPERSCRIPTS, "sub": SUBSCRIPTS}
 _NEAR = 16
 """Characters before a number that may say what it is."""
@@ -43,17 +38,15 @@ def reference_of(ref: Element) -> str:
     """A `<ref>` on one line, its label in front: "12. Smith J. Title. Journal. 2010;3(2):1-9. doi: 10…"."""
     label = line_of(ref.find("label"))
     is_printed = ref.find("mixed-citation") is not None
-    tags = [tag for tag in _CITATIONS if not (is_printed and tag == "element-citation")]  # the same once more
-    texts = [text for child in ref if child.tag in tags and (text := _citation(child))]
-    text = " ".join(texts) or line_of(ref)
+    tags = [tag for tag in ELEMENTS["citation"] if not (is_printed and tag == "element-citation")]  # the same once more
+    text = " ".join(text for child in ref if child.tag in tags and (text := _citation(child))) or line_of(ref)
     if not label or text.startswith(label):
         return text or label
     return f"{label}{'.' if label.isdecimal() else ''} {text}"
 
 
 def _citation(citation: Element) -> str:
-    between = [citation.text or "", *(child.tail or "" for child in citation)]
-    is_printed = any(text.strip() for text in between)
+    is_printed = any(text.strip() for text in (citation.text or "", *(child.tail or "" for child in citation)))
     return " ".join(_printed(citation).split() if is_printed else _sentences(citation))
 
 
@@ -66,8 +59,8 @@ def _printed(element: Element) -> str:
         if own and name.rstrip(": ").lower() not in text[-_NEAR:].lower():
             own = f"{name}{own}"
         for piece in (own, child.tail or ""):
-            runs_on = text[-1:].isalnum() and piece[:1].isalnum() and child.tag not in _MARKUP
-            if child.tag in _PEOPLE and piece is own and text[-1:].isalnum() and own:
+            runs_on = text[-1:].isalnum() and piece[:1].isalnum() and child.tag not in ELEMENTS["markup"]
+            if child.tag in ELEMENTS["people"] and piece is own and text[-1:].isalnum() and own:
                 text += ", "
             elif runs_on or (child.tag == "pub-id" and piece is own and text[-1:] == "."):
                 text += " "
@@ -77,7 +70,7 @@ def _printed(element: Element) -> str:
 
 def _part_of_citation(child: Element) -> str:
     """An element of a printed citation, with the white space at its ends."""
-    if child.tag in _PEOPLE:
+    if child.tag in ELEMENTS["people"]:
         return "et al" if child.tag == "etal" and not child.text else _printed(child)
     whole, text = "".join(child.itertext()), line_of(child)
     if child.tag in _SCRIPTS:
@@ -91,11 +84,11 @@ def _number_name(child: Element) -> str:
 
 def _sentences(citation: Element) -> Iterator[str]:
     """The parts of a citation without punctuation, in the order of Vancouver style."""
-    people = [child for child in citation if child.tag in _PEOPLE]
+    people = [child for child in citation if child.tag in ELEMENTS["people"]]
     places: tuple[list[str], list[str], list[str]] = ([], [], [])
     for child in citation:
-        if child.tag not in _USED | _PEOPLE:
-            place = 0 if child.tag.endswith("-title") else 2 if child.tag in _LINKS else 1
+        if child.tag not in ELEMENTS["place"] | ELEMENTS["people"]:
+            place = 0 if child.tag.endswith("-title") else 2 if child.tag in ELEMENTS["link"] else 1
             places[place].append(_number_name(child) + line_of(child))
     parts = (_people(people), *places[0], *places[1], _issue(citation), *places[2])
     yield from (part if part.endswith((".", "?", "!", "…")) else f"{part}." for part in parts if part)
@@ -118,7 +111,7 @@ def _people(elements: list[Element]) -> str:
 
 def _issue(citation: Element) -> str:
     """E.g. "2010;3(2):1-9"."""
-    of = {name: line_of(citation.find(name)) for name in _USED}
+    of = {name: line_of(citation.find(name)) for name in ELEMENTS["place"]}
     date = " ".join(filter(None, (of["year"], of["season"], of["month"], of["day"])))
     volume = of["volume"] + (f"({of['issue']})" if of["issue"] else "")
     ends = "-".join(dict.fromkeys(filter(None, (of["fpage"], of["lpage"]))))
@@ -128,11 +121,7 @@ def _issue(citation: Element) -> str:
 
 OCR = "pmc-ocr-text"
 """The type of `<preformat>` whose text PMC read from scanned pages."""
-_UNTITLED = {"ack", "app", "bio", "boxed-text", "fn-group", "glossary", "notes"}
-"""Sections that are named by their kind if they have no title."""
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
-_FILES = {"supplementary-material", "media"}
-_HEADS = {"label", "caption", "title", "object-id", "permissions", "alternatives", "graphic", "alt-text", "long-desc"}
 _BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
 
 
@@ -177,7 +166,7 @@ def add_floats(part: JatsPart, element: Element) -> None:
 def _title(element: Element) -> str:
     own = ("label",) if element.tag == "app" else ()
     titles = (line_of(element.find(path)) for path in ("title", "caption/title", "nomenclature/taxon-name", *own))
-    return next(filter(None, titles), named_as("section", element.tag) if element.tag in _UNTITLED else "")
+    return next(filter(None, titles), named_as("section", element.tag) if element.tag in ELEMENTS["untitled"] else "")
 
 
 def _fill(part: JatsPart, element: Element, *, is_paragraph: bool = False) -> None:
@@ -193,7 +182,7 @@ def _fill(part: JatsPart, element: Element, *, is_paragraph: bool = False) -> No
 def _add(part: JatsPart, block: Element) -> None:
     """Adds a block to `part`: a section, a float, a list or anything else that is not running text."""
     name = block.tag
-    if name in SECTIONS:
+    if name in ELEMENTS["section"]:
         _add_section(part, block)
     elif name in _ADDERS:
         _ADDERS[name](part, block)
@@ -223,8 +212,8 @@ def _float(element: Element) -> JatsPart:
     """A table or figure: its caption, text, cells, notes and files."""
     kind: PartKind = "table" if element.tag == "table-wrap" else "figure"
     text = [line_of(child) for child in element if child.tag in ("p", "attrib", "disp-quote", "disp-formula", "list")]
-    files = (_supplement(inner) for inner in _outermost(element, FLOATS | _FILES) if inner.tag in _FILES)
-    paragraphs = [_caption(element), *text, *markdown_tables(element), *footnotes(element), *files]
+    files = (one for one in _outermost(element, FLOATS | ELEMENTS["file"]) if one.tag in ELEMENTS["file"])
+    paragraphs = [_caption(element), *text, *markdown_tables(element), *footnotes(element), *map(_supplement, files)]
     label = line_of(element.find("label")).rstrip(".:| ") or kind.capitalize()
     return JatsPart(label, kind, [*filter(None, paragraphs)] or [f"[{kind.capitalize()} without a caption]"])
 
@@ -235,7 +224,7 @@ def _add_group(part: JatsPart, group: Element) -> None:
     for child in group:
         if child.tag in FLOATS:
             _add(part, child)
-        elif child.tag not in _HEADS:
+        elif child.tag not in ELEMENTS["head"]:
             _fill(part, child)
     if caption and len(part.floats) > start:
         part.floats[start].paragraphs.insert(0, caption)
@@ -255,7 +244,7 @@ def _caption(element: Element) -> str:
 
 def _supplement(element: Element) -> str:
     """What a file is, on one line."""
-    rest = [line_of(child) for child in element if child.tag not in _HEADS]
+    rest = [line_of(child) for child in element if child.tag not in ELEMENTS["head"]]
     return " ".join(filter(None, (_caption(element), element.text and element.text.strip(), *rest)))
 
 
@@ -336,11 +325,8 @@ def _outermost(element: Element, names: Collection[str]) -> Iterator[Element]:
 
 
 _ADDERS = {
-    "fig-group": _add_group,
-    "table-wrap-group": _add_group,
+    **dict.fromkeys(("fig-group", "table-wrap-group"), _add_group),
+    **dict.fromkeys(("list", "def-list"), _add_list),
+    **dict.fromkeys(("preformat", "code"), _add_lines),
     "ref-list": _add_references,
-    "list": _add_list,
-    "def-list": _add_list,
-    "preformat": _add_lines,
-    "code": _add_lines,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -38,11 +38,11 @@ def markdown_blocks(table: Element, *, is_html: bool = False) -> list[str]:
     header. A cell that spans a whole row of the body is a heading, and stands only once. [] for a table without text.
     In HTML, the first row is the header if none is marked.
     """
-    header, body = _rows(table, "thead"), _rows(table, "tbody", "tfoot", "")
+    header, body = [*_rows(table, "thead")], [*_rows(table, "tbody", "tfoot", "")]
     if not header and body and (is_html or all(child.tag == "th" for child in body[0])):
         header, body = body[:1], body[1:]
-    budget, columns = _Budget(), {attribute(one, "colname"): at for at, one in enumerate(table.iter("colspec"))}
-    head, rows = _grid(header, columns, budget), _grid(body, columns, budget, is_body=True)
+    grid = _Grid(table)
+    head, rows = [*grid.lines(header)], [*grid.lines(body, is_body=True)]
     if not any(cell for row in (*head, *rows) for cell in row):
         return []
     is_header = [_is_header(row) for row in body]
@@ -80,16 +80,6 @@ def footnotes(wrap: Element) -> Iterator[str]:
                 yield line_of(aside)
 
 
-def _cell(element: Element, columns: Mapping[str, int]) -> _Cell:
-    """A cell, where it begins by the names of CALS' columns."""
-    text = line_of(element)
-    if element.tag != "entry":
-        return _Cell(text, _number(element, "colspan"), _number(element, "rowspan"))
-    first = columns.get(attribute(element, "namest") or attribute(element, "colname"), -1)
-    last = columns.get(attribute(element, "nameend"), first)
-    return _Cell(text, max(last - first, 0) + 1, _number(element, "morerows", 0) + 1, first)
-
-
 def _tables(wrap: Element) -> Iterator[Element]:
     """The outermost tables, and of CALS' each group."""
     for child in wrap:
@@ -103,66 +93,66 @@ def _tables(wrap: Element) -> Iterator[Element]:
             yield from _tables(child)
 
 
-def _rows(table: Element, *parts: str) -> list[Element]:
+def _rows(table: Element, *parts: str) -> Iterator[Element]:
     """The rows of the table's `parts`; "" are those that stand in none."""
-    found: list[Element] = []
     for child in table:
         if child.tag in ("tr", "row") and "" in parts:
-            found.append(child)
+            yield child
         elif child.tag in parts:
-            found += [row for row in child if row.tag in ("tr", "row")]
-    return found
+            yield from (row for row in child if row.tag in ("tr", "row"))
 
 
-def _grid(
-    rows: Sequence[Element], columns: Mapping[str, int], budget: _Budget, *, is_body: bool = False
-) -> list[list[str]]:
-    """The texts of the cells, row by row."""
-    cells = [
-        [_cell(child, columns) for child in row if child.tag in ("td", "th", "entry")][:MAX_COLUMNS] for row in rows
-    ]
-    width = max((sum(cell.columns for cell in row) for row in cells), default=0)
-    pending: dict[int, tuple[str, int]] = {}  # by column: a cell from above, and how many rows it still fills
-    grid: list[list[str]] = []
-    for row in cells:
-        is_heading = is_body and len(row) == 1 and not pending and row[0].columns >= max(width, 2)
-        grid.append(_line_of_grid(row, pending, budget, is_heading=is_heading))
-    return grid
+class _Grid:
+    """The texts of the cells of a table."""
 
+    def __init__(self, table: Element) -> None:
+        self._columns = {attribute(one, "colname"): at for at, one in enumerate(table.iter("colspec"))}
+        self._left = MAX_REPEATED
 
-def _line_of_grid(
-    row: Sequence[_Cell], pending: dict[int, tuple[str, int]], budget: _Budget, *, is_heading: bool
-) -> list[str]:
-    """A row with what hangs into it from above; updates `pending` for the next one."""
-    line, queue, last = list[str](), iter(row), max(pending, default=-1)
-    cell = next(queue, None)
-    while cell or len(line) <= last:
-        at = len(line)
-        if at in pending:
-            text, left = pending.pop(at)
-            line.append(text if budget.allows(text) else "")
-            if left > 1 and budget.left > 0:
-                pending[at] = (text, left - 1)
-        elif cell is None or cell.start > at:
-            line.append("")
-        else:
-            line.append(cell.text)
-            span = max(min(cell.columns, MAX_COLUMNS - at), 1)
-            line += ["" if is_heading else cell.text for _ in range(span - 1) if budget.allows(cell.text)]
-            if cell.rows > 1 and budget.left > 0:
-                pending |= {at + number: (cell.text, cell.rows - 1) for number in range(span)}
-            cell = next(queue, None)
-    return line
+    def lines(self, rows: Sequence[Element], *, is_body: bool = False) -> Iterator[list[str]]:
+        """Those of some rows, row by row."""
+        cells = [[self._cell(one) for one in row if one.tag in ("td", "th", "entry")][:MAX_COLUMNS] for row in rows]
+        width = max((sum(cell.columns for cell in row) for row in cells), default=0)
+        pending: dict[int, tuple[str, int]] = {}  # by column: a cell from above, and how many rows it still fills
+        for row in cells:
+            is_heading = is_body and len(row) == 1 and not pending and row[0].columns >= max(width, 2)
+            yield self._line(row, pending, is_heading=is_heading)
 
+    def _cell(self, element: Element) -> _Cell:
+        """A cell, where it begins by the names of CALS' columns."""
+        text = line_of(element)
+        if element.tag != "entry":
+            return _Cell(text, _number(element, "colspan"), _number(element, "rowspan"))
+        first = self._columns.get(attribute(element, "namest") or attribute(element, "colname"), -1)
+        last = self._columns.get(attribute(element, "nameend"), first)
+        return _Cell(text, max(last - first, 0) + 1, _number(element, "morerows", 0) + 1, first)
 
-class _Budget:
-    """How many characters merged cells may still add to a table."""
+    def _line(self, row: Sequence[_Cell], pending: dict[int, tuple[str, int]], *, is_heading: bool) -> list[str]:
+        """A row with what hangs into it from above; updates `pending` for the next one."""
+        line, queue, last = list[str](), iter(row), max(pending, default=-1)
+        cell = next(queue, None)
+        while cell or len(line) <= last:
+            at = len(line)
+            if at in pending:
+                text, left = pending.pop(at)
+                line.append(text if self._allows(text) else "")
+                if left > 1 and self._left > 0:
+                    pending[at] = (text, left - 1)
+            elif cell is None or cell.start > at:
+                line.append("")
+            else:
+                line.append(cell.text)
+                span = max(min(cell.columns, MAX_COLUMNS - at), 1)
+                line += ["" if is_heading else cell.text for _ in range(span - 1) if self._allows(cell.text)]
+                if cell.rows > 1 and self._left > 0:
+                    pending |= {at + number: (cell.text, cell.rows - 1) for number in range(span)}
+                cell = next(queue, None)
+        return line
 
-    left = MAX_REPEATED
-
-    def allows(self, text: str) -> bool:
-        self.left -= len(text) + 3
-        return self.left > 0
+    def _allows(self, text: str) -> bool:
+        """Whether so many more characters may be added to the table."""
+        self._left -= len(text) + 3
+        return self._left > 0
 
 
 def _number(element: Element, name: str, least: int = 1) -> int:

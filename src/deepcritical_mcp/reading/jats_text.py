@@ -16,12 +16,10 @@ SUBSCRIPTS = str.maketrans("0123456789+-−–=()", "₀₁₂₃₄₅₆₇₈
 """Only digits, signs and brackets: letters are hard to read and to search for."""
 _INVISIBLE = re.compile("[\u2061-\u2064]")
 _ATOM = re.compile(r"[^\W_]+(?:[.,][0-9]+)?|\W")
-_GROUPS = {"mmultiscripts", "mrow", "mstyle", "mpadded", "math", "semantics", "menclose", "merror", "maction", "mtd"}
 
 
-_NAMES = {
-    (kind, value): name for kind, value, name in (row.split(" | ") for row in data_lines(__file__, "jats_names.txt"))
-}
+_ROWS = (row.split(" | ") for row in data_lines(__file__, "jats_names.txt"))
+_NAMES = {(kind, value): name for kind, value, name in _ROWS}
 
 
 def named_as(kind: str, value: str) -> str:
@@ -41,7 +39,8 @@ def formula_text(formula: Element) -> str:
     if formula.tag == "math":
         return _tidy(mathml(formula))
     if formula.tag == "tex-math":
-        return tex("".join(formula.itertext()))
+        body = "".join(formula.itertext()).rpartition("\\begin{document}")[2].partition("\\end{document}")[0]
+        return " ".join(body.split()).strip("$ ")  # without its preamble and the outer dollar signs
     if formula.tag in ("graphic", "inline-graphic", "alt-text", "long-desc", "object-id"):
         return ""
     pieces = [formula.text or ""]
@@ -52,12 +51,6 @@ def formula_text(formula: Element) -> str:
     return _tidy("".join(pieces))
 
 
-def tex(source: str) -> str:
-    """The formula in a TeX document, without its preamble and the outer dollar signs."""
-    body = source.rpartition("\\begin{document}")[2].partition("\\end{document}")[0]
-    return " ".join(body.split()).strip("$ ")
-
-
 def mathml(element: Element) -> str:
     """MathML as text that says the same: powers, indices, fractions and roots with brackets where they need them."""
     name, parts = element.tag, [child for child in element if child.tag not in ("annotation", "annotation-xml")]
@@ -65,7 +58,7 @@ def mathml(element: Element) -> str:
         return " " if name == "mspace" else ""
     if name in {"mi", "mn", "mo", "mtext", "ms"} or not parts:
         return _INVISIBLE.sub("", " ".join("".join(element.itertext()).split()))
-    if name in _GROUPS:
+    if name in ELEMENTS["math-group"]:
         return _joined([mathml(part) for part in parts])
     texts = [mathml(part) for part in parts]
     if name == "mfenced":
@@ -122,17 +115,14 @@ def _tidy(text: str) -> str:
     return " ".join(plain.split())
 
 
-_ELEMENTS = {kind: frozenset(names.split()) for kind, names in data_table(__file__, "jats_elements.txt").items()}
-SECTIONS, FLOATS, _DROPPED = _ELEMENTS["section"], _ELEMENTS["float"], _ELEMENTS["dropped"]
-_ASIDE, _BLOCKS = FLOATS | _ELEMENTS["aside"], SECTIONS | _ELEMENTS["block"]
-_FORMULAS = {"inline-formula", "disp-formula", "tex-math", "math", "alternatives"}
-_NOTES = {"fn", "table-fn", "tablefn"}
+ELEMENTS = {kind: frozenset(names.split()) for kind, names in data_table(__file__, "jats_elements.txt").items()}
+FLOATS = ELEMENTS["float"]
+_ASIDE, _BLOCKS = FLOATS | ELEMENTS["aside"], ELEMENTS["section"] | ELEMENTS["block"]
 _NUMBERS = re.compile(r"[0-9]+[a-z]?(?:\s*[,;–−-]\s*[0-9]+[a-z]?)*", re.ASCII)
 _NUMBER_LIST = re.compile(r"[0-9]{1,3}(?:\s*[,–−-]\s*[0-9]{1,3})+", re.ASCII)
 _LETTERS = re.compile(r"[^\W\d_](?:\s*(?:[,;–−-]\s*)?[^\W\d_]){0,5}")
 _MARKS = re.compile(r"[a-z](?:\s*,\s*[a-z])+")
 _NOTE_MARK = re.compile(rf"{_LETTERS.pattern}|[0-9]{{1,3}}(?:\s*[,;–−-]\s*[0-9]{{1,3}})*")
-_ORDINALS = {"st", "nd", "rd", "th", "er", "re", "e", "è", "o", "ème", "eme", "de", "ste", "tm"}
 _LONGEST_SCRIPT = 60
 
 
@@ -167,7 +157,7 @@ class Flow:
         elif name in _BLOCKS or name in _ASIDE or (name == "disp-formula" and not self._is_paragraph):
             self._end_line()
             self.pieces.append(child)
-        elif name in _FORMULAS:
+        elif name in ELEMENTS["formula"]:
             space = " " if name == "disp-formula" else ""
             self._text += [space, formula_text(child) or IMAGE, space]
         elif name in ("sup", "sub", "xref"):
@@ -178,7 +168,7 @@ class Flow:
             self._text.append(" ")
         elif name in ("ext-link", "uri") and not "".join(child.itertext()).strip():
             self._text.append(attribute(child, "href"))
-        elif name not in _DROPPED:
+        elif name not in ELEMENTS["dropped"]:
             self._walk(child)
 
     def _add_marked(self, element: Element) -> None:
@@ -214,13 +204,13 @@ def _marked(element: Element, core: str, before: str) -> str:
     """
     plain = normalized("NFKC", core)
     refers_to = {attribute(one, "ref-type") for one in element.iter("xref")}
-    if element.tag == "xref" and refers_to & _NOTES:
+    if element.tag == "xref" and refers_to & ELEMENTS["note"]:
         return _note_mark(plain.removeprefix("^"), before)
     if refers_to & {"bibr", "ref"}:
         bare = plain.replace("[", "").replace("]", "") if element.tag == "sup" else plain
         is_glued = element.tag == "sup" or plain != core or re.search(r"(?:\w|[.)%”’\"']|\][,–−-]?)\Z", before)
         return f"[{bare.replace('−', '–')}]" if is_glued and _NUMBERS.fullmatch(bare) else ""
-    if element.tag != "sup" or refers_to & _NOTES:  # a note is marked already
+    if element.tag != "sup" or refers_to & ELEMENTS["note"]:  # a note is marked already
         return in_script(core, SUBSCRIPTS) if element.tag == "sub" else ""
     if not before and core.isalpha():
         return f"{core} "  # the mark of a note
@@ -241,7 +231,7 @@ def _is_apart(core: str, before: str) -> bool:
     has_number = bool(re.search("[0-9]", core))
     if not before[-1].isdigit():
         return (is_mark and core[0].isalpha()) or (before[-1].isalpha() and has_number and not core[0].isalpha())
-    is_word = re.search(r"[^\W\d_]\w{0,2}\Z", before) or core in _ORDINALS  # "CD4low", "1st"
+    is_word = re.search(r"[^\W\d_]\w{0,2}\Z", before) or core in ELEMENTS["ordinal"]  # "CD4low", "1st"
     return has_number or core[0] == "(" or (core[0].isalnum() and (is_mark or not is_word))
 
 

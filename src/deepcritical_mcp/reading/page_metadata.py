@@ -17,8 +17,6 @@ from deepcritical_mcp.urls import clean_url, host_of, is_web_address
 _SHORT = 1_500
 """Characters: a text this short next to an abstract is what surrounds the abstract, not an article."""
 _BARE = 160
-_BODY = frozenset("introduction background methods results discussion conclusion conclusions findings".split())
-"""Sections that only a whole article has, even a short one."""
 _PHRASES = [row.split(": ") for row in data_lines(__file__, "page_phrases.txt")]
 BROWSERS_ONLY = "This page asks for a check that only a browser passes, and does not serve programs."
 SCRIPTS_ONLY = "no text inside: this page needs JavaScript to show its text."
@@ -38,7 +36,7 @@ def shown(
         is_article: whether it is a journal article's page.
     """
     length, asks_to_pay, is_brief = len(body), is_closed or _says("pay", everything), len(everything) < 3_000
-    has_sections = any(title.strip(" .:").lower() in _BODY for title in titles)
+    has_sections = any(title.strip(" .:").lower() in NAMES["body"] for title in titles)
     is_beside = (length < _SHORT and not has_sections) or (asks_to_pay and length < 4 * _SHORT)
     is_locked = length < _SHORT and asks_to_pay and (is_article or length < 2 * _BARE)
     asks = " and asks for a subscription or a login" if asks_to_pay else ""
@@ -59,7 +57,7 @@ def _says(kind: str, text: str) -> bool:
     return any(phrase in lower for said, phrase in _PHRASES if said == kind)
 
 
-_NAMES = {kind: names.split() for kind, names in data_table(__file__, "page_fields.txt").items()}
+NAMES = {kind: names.split() for kind, names in data_table(__file__, "page_fields.txt").items()}
 _MOST_AUTHORS = 500
 _BYLINES = (
     '//*[@rel="author" or @itemprop="author" or contains(@class, "byline") or contains(@class, "author") or '
@@ -83,19 +81,20 @@ class PageMetadata:
             if name and content:
                 self._meta.setdefault(name, []).append(content)
 
-    @property
     def fields(self) -> Mapping[str, object]:
         """Fields of `Publication`; only those that the page names. The identifiers are its own, never those of papers
         that it mentions."""
         canonical, said = self._canonical(), self._first
         ids, html_language = record_ids(canonical), str(self._root.get("lang") or "")
         ends = dict.fromkeys(filter(None, (said("first_page"), said("last_page"))))
+        named = (one.lower() for one in self._meta.get("dc.identifier", []))
+        named = (one for one in named if one.startswith(("10.", "doi:10.", "doi: 10.")))
         plain = ("journal", "journal_abbreviation", "volume", "issue", "publisher")
         fields: dict[str, object] = {
             "title": said("title") or self._title_element(),
             "authors": tuple(self._authors()),
             "date": self._date(),
-            "doi": normalize_doi(said("doi")) or self._dc_doi() or ids.doi,
+            "doi": normalize_doi(said("doi")) or next(map(normalize_doi, named), "") or ids.doi,
             "pmid": normalize_pmid(said("pmid")) or ids.pmid,
             "pmcid": ids.pmcid,
             "nct": ids.nct,
@@ -107,7 +106,6 @@ class PageMetadata:
         }
         return {name: value for name, value in fields.items() if value and value != UNKNOWN_DATE}
 
-    @property
     def licence(self) -> str:
         """The licence that the page links to, or names in its metadata; "" if none."""
         named = next((value for value in self._meta.get("dc.rights", []) if "creativecommons.org/" in value), "")
@@ -115,7 +113,6 @@ class PageMetadata:
         linked = next((link for link in links if link.startswith(("http://", "https://", "//"))), "")
         return clean_line(named or linked or self._first("licence"))[:300]
 
-    @property
     def copies(self) -> tuple[str, ...]:
         """Addresses of the same text that the page names: its full text, its PDF, where it sends browsers on to."""
         named = [one for name in ("citation_full_html_url", "citation_pdf_url") for one in self._meta.get(name, [])]
@@ -123,13 +120,11 @@ class PageMetadata:
         found, here = (urljoin(self._url, one.strip()) for one in named), self._url.partition("#")[0]
         return tuple(dict.fromkeys(one for one in found if is_web_address(one) and one.partition("#")[0] != here))[:4]
 
-    @property
     def abstract(self) -> str:
         """The abstract among the metadata; descriptions for search engines do not count."""
         found = self._first("abstract")
         return found if len(found) > 200 and not found.endswith(("...", "…")) else ""
 
-    @property
     def is_closed(self) -> bool:
         """Whether the page's own description (schema.org) says that the text is not free to read."""
         return any(_CLOSED.search(text) for text in self._texts(_SCRIPTS))
@@ -138,7 +133,7 @@ class PageMetadata:
         return cast("list[str]", self._root.xpath(path))
 
     def _first(self, kind: str) -> str:
-        return next((self._meta[name][0] for name in _NAMES[kind] if name in self._meta), "")
+        return next((self._meta[name][0] for name in NAMES[kind] if name in self._meta), "")
 
     def _title_element(self) -> str:
         for path in ("//h1", "//title"):
@@ -148,7 +143,7 @@ class PageMetadata:
         return ""
 
     def _authors(self) -> Iterator[AuthorName]:
-        values = self._meta.get(next((name for name in _NAMES["authors"] if name in self._meta), ""), [])
+        values = self._meta.get(next((name for name in NAMES["authors"] if name in self._meta), ""), [])
         names = [name for value in values for name in value.split(";")]
         plain = (clean_line(name) for name in names[:_MOST_AUTHORS])
         return (split_name(name) for name in plain if name and not is_web_address(name))
@@ -161,15 +156,11 @@ class PageMetadata:
         return " ".join(named)[:_LONGEST_BYLINE]
 
     def _date(self) -> str:
-        for name in _NAMES["date"]:
+        for name in NAMES["date"]:
             for value in self._meta.get(name, []):
                 if len(found := readings(value)) == 1 or (found and name.startswith("citation")):
                     return found[0]
         return UNKNOWN_DATE
-
-    def _dc_doi(self) -> str:
-        values = (value.lower() for value in self._meta.get("dc.identifier", []))
-        return next((normalize_doi(value) for value in values if value.startswith(("10.", "doi:10.", "doi: 10."))), "")
 
     def _canonical(self) -> str:
         """The address that the page gives itself, if it is on the same site; many name their home page."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import math
 import re
@@ -10,7 +9,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from itertools import groupby, islice, pairwise
+from dataclasses import dataclass, field
+from itertools import accumulate, groupby, islice, pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -20,9 +20,8 @@ from deepcritical_mcp.text import clean_line, counted, data_lines
 
 HYPHEN = "\u0002"
 """PDFium's sign for a hyphen at the end of a line, and for that end."""
-_LIGATURES = str.maketrans(
-    {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
-)
+_LIGATURES = dict(enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"), start=0xFB00))
+"""By their code points."""
 _NUMBER = re.compile(r"(?:(?:[1-9][0-9]?|[IVX]{1,5})(?:\.[1-9][0-9]?){0,3}\.?|[A-H]\.)[ \t]")
 _KNOWN = frozenset(data_lines(__file__, "headings.txt"))
 _PAGE_NUMBER = re.compile(
@@ -70,39 +69,28 @@ def _without_running_lines(pages: Sequence[Sequence[PdfLine]], heights: Sequence
     only if it is the very same at that edge of three pages and half of all (or of the left or right ones), or if only a
     page number before or after it differs, which counts up with the pages.
     """
-    edges = [_edges(page, height) for page, height in zip(pages, heights, strict=True)]
-    found: dict[tuple[str, ...], set[int]] = {}
-    for number, edge in enumerate(edges):
-        for name, lines in edge.items():
-            for line in lines:
-                for form in _forms(line, name, number):
-                    found.setdefault(form, set()).add(number)
-    running = {form for form, on in found.items() if _is_often(on, len(pages))}
-    kept: list[list[PdfLine]] = []
-    for number, (page, edge) in enumerate(zip(pages, edges, strict=True)):
-        left_out = {
-            id(line)
-            for name, lines in edge.items()
-            for line in lines
-            if not running.isdisjoint(_forms(line, name, number)) or _is_page_number(line, lines, name)
-        }
-        kept.append([line for line in page if id(line) not in left_out])
+    edges = list[tuple[str, Sequence[PdfLine]]]()
+    for page, height in zip(pages, heights, strict=True):
+        edges.append(("top", [line for line in page if line.bottom > 0.9 * height]))
+        edges.append(("bottom", [line for line in page if line.top < 0.1 * height]))
+    found = [(name, lines, line, _forms(line, name)) for name, lines in edges for line in lines]
+    on_pages: dict[tuple[str, ...], set[int]] = {}
+    for *_, line, forms in found:
+        for form in forms:
+            on_pages.setdefault(form, set()).add(line.page)
+    running = {form for form, numbers in on_pages.items() if _is_often(numbers, len(pages))}
+    left_out = {id(line) for *_, line, forms in found if not running.isdisjoint(forms)}
+    left_out |= {id(line) for name, lines, line, _ in found if _is_page_number(line, lines, name)}
+    kept = [[line for line in page if id(line) not in left_out] for page in pages]
     yield from kept if any(kept) else map(list, pages)
 
 
-def _edges(page: Sequence[PdfLine], height: float) -> dict[str, list[PdfLine]]:
-    return {
-        "top": [line for line in page if line.bottom > 0.9 * height],
-        "bottom": [line for line in page if line.top < 0.1 * height],
-    }
-
-
-def _forms(line: PdfLine, edge: str, page: int) -> list[tuple[str, ...]]:
+def _forms(line: PdfLine, edge: str) -> list[tuple[str, ...]]:
     """What must be the same on other pages for the line to be a running one: its text, or the rest of it and how far
     the number at its beginning or end is from the number of the page."""
     text, forms = line.text, list[tuple[str, ...]]([(edge, line.text)])
     for number in _NUMBER_AT_END.finditer(text):
-        forms.append((edge, text[: number.start()], f"{int(number[0]) - page:+}", text[number.end() :]))
+        forms.append((edge, text[: number.start()], f"{int(number[0]) - line.page:+}", text[number.end() :]))
     return forms
 
 
@@ -132,15 +120,11 @@ def in_reading_order(lines: Sequence[PdfLine]) -> list[PdfLine]:
     sides = ["left" if one.right <= gutter else "right" if one.left >= gutter else "both" for one in lines]
     if sum(before != after for before, after in pairwise(side for side in sides if side != "both")) <= 5:
         return list(lines)
-    ordered: list[PdfLine] = []
-    band: dict[str, list[PdfLine]] = {"left": [], "right": []}
-    for line, side in sorted(zip(lines, sides, strict=True), key=lambda pair: -pair[0].top):
-        if side == "both":
-            ordered += [*band["left"], *band["right"], line]
-            band = {"left": [], "right": []}
-        else:
-            band[side].append(line)
-    return [*ordered, *band["left"], *band["right"]]
+    from_top = sorted(zip(sides, lines, strict=True), key=lambda one: -one[1].top)
+    bands = accumulate((side == "both" for side, _ in from_top), initial=0)  # each ends with a line over both columns
+    in_bands = zip(bands, from_top, strict=False)
+    ordered = sorted(in_bands, key=lambda one: (one[0], ("left", "right", "both").index(one[1][0])))
+    return [line for _, (_, line) in ordered]
 
 
 def _gutter(lines: Sequence[PdfLine], left: float, right: float) -> float | None:
@@ -167,11 +151,8 @@ def _is_heading(block: Sequence[PdfLine], body: float) -> bool:
 
 def _blocks(lines: Sequence[PdfLine]) -> Iterator[list[PdfLine]]:
     """Paragraphs and headings, as lists of lines."""
-    steps = [
-        before.bottom - after.bottom
-        for before, after in pairwise(lines)
-        if before.page == after.page and 0 < before.bottom - after.bottom < 3 * before.size
-    ]
+    pairs = ((one, one.bottom - two.bottom) for one, two in pairwise(lines) if one.page == two.page)
+    steps = [step for one, step in pairs if 0 < step < 3 * one.size]
     pitch = median(steps) if steps else 12.0
     block: list[PdfLine] = []
     for line in lines:
@@ -246,9 +227,7 @@ def read_pdf(content: bytes, *, url: str = "", charset: str = "") -> PageReading
         if error.err_code == _PASSWORD:
             raise UnreadableDocumentError("This PDF is protected by a password.", is_protected=True) from error
         raise UnreadableDocumentError("This PDF is damaged and cannot be opened.") from error
-    count = len(document)
-    pages: list[list[PdfLine]] = []
-    heights: list[float] = []
+    count, pages, heights = len(document), list[list[PdfLine]](), list[float]()
     end, failed = time.monotonic() + _SECONDS, 0
     for number in range(min(count, MAX_PAGES)):
         if time.monotonic() > end:
@@ -331,9 +310,55 @@ def _page_lines(page: Any) -> tuple[list[PdfLine], float]:
 
 
 def _lines_of(page: Any, textpage: Any, turned: int) -> tuple[list[PdfLine], float]:
-    width, height = page.get_size()
-    left, bottom, _, _ = page.get_bbox()
-    return _Lines(textpage.raw, turned, (left, bottom, width, height)).read(textpage.count_chars()), height
+    """The lines of a page, which is turned clockwise by so many degrees, as PDFium finds them, divided at gaps between
+    columns; and its height as it is shown."""
+    (width, height), (x, y, *_) = page.get_size(), page.get_bbox()
+    runs, is_after_space = [_Run()], False
+    for index in range(textpage.count_chars()):
+        run, code = runs[-1], int(_raw.FPDFText_GetUnicode(textpage.raw, index))
+        code = ord(HYPHEN) if code == 0xFFFE else code
+        character = chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+        is_space = character.isspace() and character not in "\r\n"
+        if is_space:
+            run.text += " "
+        elif character in "\r\n":
+            runs.append(_Run(size=run.size))
+        elif character == HYPHEN or character >= " ":
+            left, bottom, right, top = textpage.get_charbox(index)
+            box = _turned((left - x, bottom - y, right - x, top - y), turned, width, height)
+            if is_after_space and run.boxes and box[0] - run.boxes[-1][2] > 1.6 * max(run.size, 4):
+                runs.append(run := _Run(size=run.size))
+            if not run.text:  # the size as printed: some files scale a font of size 1
+                size = float(_raw.FPDFText_GetFontSize(textpage.raw, index))
+                run.size = size if size > 2 else max(box[3] - box[1], 1.0) * 1.4
+            run.text += character
+            run.boxes.append(box)
+            if character == HYPHEN:  # stands for the end of the line too
+                runs.append(_Run(size=run.size))
+        is_after_space = is_space
+    edges = ((run, [*zip(*run.boxes, strict=True)]) for run in runs if run.boxes and run.text.strip())
+    return [PdfLine(one.text.strip(), min(a), min(b), max(c), max(d), one.size) for one, (a, b, c, d) in edges], height
+
+
+@dataclass
+class _Run:
+    """What follows on each other in a line, of the size of its first character; that of the run before, if that is a
+    blank."""
+
+    text: str = ""
+    size: float = 0.0
+    boxes: list[Box] = field(default_factory=list[Box])
+
+
+def _turned(box: Box, turned: int, width: float, height: float) -> Box:
+    """Left, bottom, right and top of a character on a page that is turned clockwise, of which these are the width and
+    height as it is shown."""
+    left, bottom, right, top = box
+    if turned == 90:
+        return bottom, height - right, top, height - left
+    if turned == 180:
+        return width - right, height - top, width - left, height - bottom
+    return (width - top, left, width - bottom, right) if turned == 270 else box
 
 
 def _upright(textpage: Any, shown: int) -> int:
@@ -344,67 +369,3 @@ def _upright(textpage: Any, shown: int) -> int:
         if angle >= 0 and int(_raw.FPDFText_GetUnicode(textpage.raw, index)) > 32:
             angles[round(angle / 90) % 4 * 90] += 1
     return (360 - angles.most_common(1)[0][0]) % 360 if angles else shown
-
-
-class _Lines:
-    """The lines of a page as PDFium finds them, divided at gaps between columns.
-
-    Args:
-        turned: degrees by which the page is turned clockwise.
-        frame: left and bottom edge of the page in the file's coordinates, and its width and height as it is shown.
-    """
-
-    def __init__(self, textpage: Any, turned: int, frame: Box) -> None:
-        self._page, self._turned, self._frame = textpage, turned, frame
-        self._text: list[str] = []
-        self._boxes: list[Box] = []
-        self._size = 0.0
-        self._found: list[PdfLine] = []
-
-    def read(self, count: int) -> list[PdfLine]:
-        is_after_space = False
-        for index in range(count):
-            code = int(_raw.FPDFText_GetUnicode(self._page, index))
-            code = ord(HYPHEN) if code == 0xFFFE else code
-            character = chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
-            if character in "\r\n":
-                self._end()
-            elif character.isspace():
-                self._text.append(" ")
-                is_after_space = True
-                continue
-            elif character == HYPHEN or character >= " ":
-                box = self._box(index)
-                if is_after_space and self._boxes and box[0] - self._boxes[-1][2] > 1.6 * max(self._size, 4):
-                    self._end()
-                if not self._text:  # the size as printed: some files scale a font of size 1
-                    size = float(_raw.FPDFText_GetFontSize(self._page, index))
-                    self._size = size if size > 2 else max(box[3] - box[1], 1.0) * 1.4
-                self._text.append(character)
-                self._boxes.append(box)
-                if character == HYPHEN:  # stands for the end of the line too
-                    self._end()
-            is_after_space = False
-        self._end()
-        return self._found
-
-    def _box(self, index: int) -> Box:
-        """Left, bottom, right and top of a character on the page as it is shown."""
-        left, right, bottom, top = (ctypes.c_double() for _ in range(4))
-        _raw.FPDFText_GetCharBox(self._page, index, left, right, bottom, top)
-        x, y, width, height = self._frame
-        box = left.value - x, bottom.value - y, right.value - x, top.value - y
-        if self._turned == 90:
-            return box[1], height - box[2], box[3], height - box[0]
-        if self._turned == 180:
-            return width - box[2], height - box[3], width - box[0], height - box[1]
-        if self._turned == 270:
-            return width - box[3], box[0], width - box[1], box[2]
-        return box
-
-    def _end(self) -> None:
-        text = " ".join("".join(self._text).split(" ")).strip()
-        if text and self._boxes:
-            left, bottom, right, top = zip(*self._boxes, strict=True)
-            self._found.append(PdfLine(text, min(left), min(bottom), max(right), max(top), self._size))
-        self._text, self._boxes = [], []

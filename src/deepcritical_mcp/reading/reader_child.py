@@ -44,14 +44,11 @@ _READERS = {
     "application/pdf": "deepcritical_mcp.reading.pdf:read_pdf",
     "text/plain": "deepcritical_mcp.reading.web_page:read_plain_text",
 }
-_REASONS: Mapping[type, str] = {
+_REASONS: Mapping[type[Exception], str] = {
     RecursionError: "its parts are nested too deeply",
     MemoryError: "it would take too much memory",
 }
-_FAILURES: tuple[type[Exception], ...] = (
-    *(PydanticSerializationError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
-    *(RecursionError, MemoryError),
-)
+_FAILURES = (PydanticSerializationError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, *_REASONS)
 _PAGE = "deepcritical_mcp.reading.web_page:read_page"
 
 

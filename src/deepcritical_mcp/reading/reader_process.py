@@ -17,7 +17,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from queue import Empty, LifoQueue
@@ -198,10 +198,7 @@ def _parsed(answer: bytes, adapter: TypeAdapter[T]) -> T:
 
 def _typed(reading: Reading) -> Reading:
     """A reading with its fields restored from JSON."""
-    kinds: Mapping[str, Callable[[Any], object]] = {
-        "authors": lambda name: AuthorName(*name),
-        "status_notices": StatusNotice.model_validate,
-    }
+    kinds = {"authors": AuthorName._make, "status_notices": StatusNotice.model_validate}
     fields = {
         name: tuple(map(kinds.get(name, str), cast("list[Any]", value))) if isinstance(value, list) else value
         for name, value in reading.fields.items()

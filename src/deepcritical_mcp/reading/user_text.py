@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -36,8 +37,9 @@ def read_own_text(content: str) -> tuple[Reading, str]:
     """The text, whose parts are () if it stays whole, and the title that it gives itself, or "". Takes time in
     proportion to the length of `content`, which is any text."""
     is_html = len(_HTML.findall(content[:LONG_TEXT])) > 1
-    read = blocks_of_html if is_html else _read if len(content) <= SHORT_NOTE else _blocks_of
-    blocks = read(content)
+    blocks = blocks_of_html(content) if is_html else _read(content)
+    if not is_html and len(content) > SHORT_NOTE and not any(one.level for one in blocks):
+        blocks = _read(_with_headings(content))
     if not (is_html or len(content) > LONG_TEXT or any(one.level or one.table for one in blocks)):
         return Reading(content), ""
     title, sections = _without_title(outline(blocks))
@@ -46,13 +48,8 @@ def read_own_text(content: str) -> tuple[Reading, str]:
     return bounded(Reading(body, parts)) if body and has_parts else Reading(body or content), title
 
 
-def _blocks_of(content: str) -> list[Block]:
-    """What stands in Markdown, in order, or in plain text, of which lines that look like headings are."""
-    blocks = _read(content)
-    return blocks if any(one.level for one in blocks) else _read(_with_headings(content))
-
-
 def _read(content: str) -> list[Block]:
+    """What stands in Markdown, in order."""
     tokens = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["code", "reference"]).parse(content)
     lines, found = content.split("\n"), list[Block]()
     for number, token in enumerate(tokens):
@@ -65,17 +62,13 @@ def _read(content: str) -> list[Block]:
         elif token.type == "table_open":
             before = found[-1] if found else Block("")
             is_caption = not before.level and before.table is None and TABLE_CAPTION.match(before.text)
-            found.append(Block(found.pop().text if is_caption else "", table=(_as_table(own),)))
+            rows = [line.strip().removeprefix("|").removesuffix("|").strip() for line in own if line.strip()]
+            rows[1:2] = [" | ".join(map(str.strip, line.split("|"))) for line in rows[1:2]]  # below the header
+            table = "\n".join(f"| {row} |" for row in rows)
+            found.append(Block(found.pop().text if is_caption else "", table=(table,)))
         else:
             found.append(Block(_unwrapped(own) if token.type == "paragraph_open" else "\n".join(own)))
     return found
-
-
-def _as_table(lines: Sequence[str]) -> str:
-    """The lines of a table, each between bars."""
-    rows = [line.strip().removeprefix("|").removesuffix("|").strip() for line in lines if line.strip()]
-    rows[1:2] = [" | ".join(map(str.strip, line.split("|"))) for line in rows[1:2]]  # below the header
-    return "\n".join(f"| {row} |" for row in rows)
 
 
 def _unwrapped(lines: Sequence[str]) -> str:
@@ -101,6 +94,4 @@ def _without_title(sections: Sequence[Section]) -> tuple[str, list[Section]]:
     outermost = [one for one in sections if len(one.path) == 1]
     if outermost != [*sections[:1]] or (len(sections) < 3 and _NAMED.match(outermost[0].path[0])):
         return "", list(sections)
-    return outermost[0].path[0], [
-        Section(one.anchor, one.paragraphs, one.kind, one.path[1:], one.parent) for one in sections
-    ]
+    return outermost[0].path[0], [replace(one, path=one.path[1:]) for one in sections]

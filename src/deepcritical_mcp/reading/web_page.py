@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.reading import (
     Block,
     PageReading,
@@ -25,7 +24,7 @@ from deepcritical_mcp.reading import (
     with_text,
 )
 from deepcritical_mcp.reading.jats_tables import markdown_blocks
-from deepcritical_mcp.reading.page_metadata import PageMetadata, shown
+from deepcritical_mcp.reading.page_metadata import NAMES, PageMetadata, shown
 from deepcritical_mcp.text import clean_line, decoded
 
 _html: Any = importlib.import_module("lxml.html")  # no type hints
@@ -35,7 +34,7 @@ HAS_TRAFILATURA = importlib.util.find_spec("trafilatura") is not None
 _ENOUGH = 250
 _TELLING = 50
 _MOST_COMPARED = 200_000_000
-_UNREAD = ("script", "style", "nav")
+_UNREAD, _UNSEEN = ("script", "style", "nav"), ("script", "style", "template")
 _PARAGRAPHS = ("p", "li", "td", "dd", "blockquote", "pre", "h2", "h3")
 
 
@@ -138,9 +137,6 @@ def parsed_html(text: str) -> Any:
         return None
 
 
-_SKIPPED = frozenset("script style noscript template nav form button select svg math-renderer iframe head".split())
-_BLOCKS = frozenset(data_table(__file__, "page_fields.txt")["blocks"].split())
-"""Elements that end a paragraph."""
 _NUMBER = re.compile(r"(?:[1-9][0-9]?\.){1,4}(?:[1-9][0-9]?)?\s+(?=[^\W\d_])")
 _WHITE_SPACE = re.compile(r"[^\S\n]+")
 _ABSTRACT = frozenset({"abstract", "summary", "structured abstract"})
@@ -154,19 +150,21 @@ def read_page(content: bytes, *, url: str, charset: str = "") -> PageReading:
     if root is None:
         return PageReading(Reading(""), "no_text", "This page is empty.")
     _limit_spans(root)
-    whole = _all_text(root)
+    texts = cast("list[Any]", root.xpath("//body//text() | //title/text()"))
+    own = (one for one in texts if one.getparent() is None or one.getparent().tag not in _UNSEEN)
+    whole = clean_line(" ".join(map(str, own)))[:200_000]
     head = PageMetadata(root, url)
-    fields, abstract, is_closed = head.fields, head.abstract, head.is_closed
+    fields, abstract, is_closed = head.fields(), head.abstract(), head.is_closed()
     is_article = bool({"doi", "pmid", "journal"} & fields.keys())
     main = main_text(root, url)
     blocks = _Blocks(main, str(fields.get("title", ""))).found if main else []
-    own, rest = _abstract_apart(blocks) if is_article else ([], blocks)
+    abstract_lines, rest = _abstract_apart(blocks) if is_article else ([], blocks)
     sections = outline(with_text(rest))
     body, parts = assembled(sections)
-    reading = Reading(body, parts, fields, "\n".join(own) or abstract, head.licence)
+    reading = Reading(body, parts, fields, "\n".join(abstract_lines) or abstract, head.licence())
     titles = [section.path[-1] for section in sections if section.path and section.paragraphs]
     status, detail = shown(body, reading.abstract, whole, titles=titles, is_closed=is_closed, is_article=is_article)
-    return PageReading(reading, status, detail, head.copies)
+    return PageReading(reading, status, detail, head.copies())
 
 
 def read_plain_text(content: bytes, *, url: str = "", charset: str = "") -> PageReading:
@@ -190,15 +188,6 @@ def _decoded(content: bytes, charset: str) -> str:
     return decoded(content, charset, named[1].decode("ascii", "replace") if named else "")
 
 
-def _all_text(root: Any) -> str:
-    shown = (
-        str(text)
-        for text in cast("list[Any]", root.xpath("//body//text() | //title/text()"))
-        if (text.getparent() is None or text.getparent().tag not in ("script", "style", "template"))
-    )
-    return clean_line(" ".join(shown))[:200_000]
-
-
 class _Blocks:
     """Walks through the main text and gathers what stands in it."""
 
@@ -211,28 +200,25 @@ class _Blocks:
 
     def _walk(self, element: Any, depth: int) -> None:
         tag = element.tag if isinstance(element.tag, str) else ""
-        if not tag or tag in _SKIPPED or depth > 400:
+        if not tag or tag in NAMES["skipped"] or depth > 400:
             return
-        if tag in _BLOCKS:
+        if tag in NAMES["blocks"]:
             self._end_paragraph()
         if tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
-            self._open(int(tag[1]), _text_of(element))
+            title = _NUMBER.sub("", clean_line(_text(element)), count=1)
+            if title and (self.found or title.casefold() != self._title):
+                self.found.append(Block(title, int(tag[1])))
         elif tag == "table" and _has_cells(element):
             if texts := markdown_blocks(element, is_html=True):
-                caption = " ".join(_text_of(one) for one in element.iter("caption"))
+                caption = " ".join(clean_line(_text(one)) for one in element.iter("caption"))
                 self.found.append(Block(caption, table=tuple(texts)))
         else:
             self._line += ["\n" if tag == "br" else "", element.text or ""]
             for child in element:
                 self._walk(child, depth + 1)
                 self._line.append(child.tail or "")
-        if tag in _BLOCKS:
+        if tag in NAMES["blocks"]:
             self._end_paragraph()
-
-    def _open(self, level: int, title: str) -> None:
-        title = _NUMBER.sub("", title, count=1)
-        if title and (self.found or title.casefold() != self._title):
-            self.found.append(Block(title, level))
 
     def _end_paragraph(self) -> None:
         text = "".join(self._line)
@@ -258,10 +244,6 @@ def _has_cells(table: Any) -> bool:
     """Whether it is more than the layout of a page."""
     own = [row for row in table.iter("tr") if next(row.iterancestors("table")) is table]
     return len(own) > 1 and max(len([cell for cell in row if cell.tag in ("td", "th")]) for row in own) > 1
-
-
-def _text_of(element: Any) -> str:
-    return clean_line("".join(cast("Iterator[str]", element.itertext())))
 
 
 def _limit_spans(root: Any) -> None:

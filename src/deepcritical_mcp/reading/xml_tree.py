@@ -24,6 +24,7 @@ _IN_PROLOG = re.compile(
 )
 _REFERENCE = re.compile(r"&(?:#(?:[xX]([0-9a-fA-F]{1,8})|([0-9]{1,10}));|([A-Za-z][A-Za-z0-9]{0,40});)?")
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_SAFE = {"resolve_entities": False, "no_network": True, "load_dtd": False, "encoding": "utf-8"}
 _XML_ENTITIES = {"amp", "lt", "gt", "quot", "apos"}
 
 
@@ -41,8 +42,22 @@ def read_xml(data: bytes, *, is_huge: bool = False) -> tuple[Element, str, bool]
     """
     declared = _ENCODING.match(data[:200].lstrip())
     text = _without_declarations(decoded(data, declared[1].decode() if declared else ""))
-    root, is_damaged = _parsed(_with_plain_references(text), is_huge=is_huge)
-    return root, text, is_damaged
+    # Every named entity as its character, and nothing that XML forbids; CDATA stays as it is.
+    head, *rest = _ILLEGAL.sub("", text).split("<![CDATA[")
+    plain = [_REFERENCE.sub(_plain_reference, head)]
+    for piece in rest:
+        inside, end, after = piece.partition("]]>")
+        plain.append(f"<![CDATA[{inside}{end}{_REFERENCE.sub(_plain_reference, after)}")
+    parser = _LXML.XMLParser(recover=True, remove_comments=True, remove_pis=True, huge_tree=is_huge, **_SAFE)
+    try:
+        root = _LXML.fromstring("".join(plain).encode("utf-8", "replace"), parser)
+    except _LXML.XMLSyntaxError as error:
+        raise XmlError("it is not XML") from error
+    if root is None:
+        raise XmlError("it is not XML")
+    # Undeclared prefixes of names are no damage.
+    is_damaged = any(entry.domain_name != "NAMESPACE" and entry.level_name == "FATAL" for entry in parser.error_log)
+    return cast("Element", root), text, is_damaged
 
 
 NOTHING = cast("Element", _LXML.Element("nothing"))
@@ -83,17 +98,6 @@ def _without_declarations(text: str) -> str:
     return ""
 
 
-def _with_plain_references(text: str) -> str:
-    """The text with every named entity as its character, and without what XML forbids; CDATA stays as it is."""
-    text = _ILLEGAL.sub("", text)
-    first, *rest = text.split("<![CDATA[")
-    plain = [_REFERENCE.sub(_plain_reference, first)]
-    for piece in rest:
-        inside, end, after = piece.partition("]]>")
-        plain.append(f"<![CDATA[{inside}{end}{_REFERENCE.sub(_plain_reference, after)}")
-    return "".join(plain)
-
-
 def _plain_reference(found: re.Match[str]) -> str:
     hexadecimal, decimal, name = found.groups()
     if name:
@@ -103,25 +107,3 @@ def _plain_reference(found: re.Match[str]) -> str:
     code = int(hexadecimal, 16) if hexadecimal else int(decimal)
     is_legal = code in (9, 10, 13) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or 0x10000 <= code <= 0x10FFFF
     return found[0] if is_legal else ""
-
-
-def _parsed(text: str, *, is_huge: bool) -> tuple[Element, bool]:
-    """The root element, and whether the parser met more than undeclared prefixes of names."""
-    parser = _LXML.XMLParser(
-        recover=True,
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        remove_comments=True,
-        remove_pis=True,
-        huge_tree=is_huge,
-        encoding="utf-8",
-    )
-    try:
-        root = _LXML.fromstring(text.encode("utf-8", "replace"), parser)
-    except _LXML.XMLSyntaxError as error:
-        raise XmlError("it is not XML") from error
-    if root is None:
-        raise XmlError("it is not XML")
-    is_damaged = any(entry.domain_name != "NAMESPACE" and entry.level_name == "FATAL" for entry in parser.error_log)
-    return cast("Element", root), is_damaged

@@ -26,7 +26,7 @@ from deepcritical_mcp.search.record_finder import (
     other_number,
 )
 from deepcritical_mcp.search.reference_finder import ReferenceFinder, ReferenceMatch
-from deepcritical_mcp.search.references import Agreement, WrittenReference, compare, read_reference, title_agreement
+from deepcritical_mcp.search.references import Agreement, WrittenReference, read_reference, title_agreement
 from deepcritical_mcp.search.references.agreement import FieldAgreement
 from deepcritical_mcp.sources.lookup import Wanted
 from deepcritical_mcp.text import clean_line, clipped
@@ -129,7 +129,7 @@ def _contradiction(item: _Item) -> str:
     ):
         return f"its authors are not {_quoted(', '.join(map(str, people)))}" if record.authors else ""
     if item.reference and item.reference.says_more:
-        agreement = compare(item.reference, record)
+        agreement = Agreement(item.reference, record)
         if not agreement.is_accepted and "differs" in (agreement.verdict("title"), agreement.verdict("authors")):
             return f"it differs from what is written: {differences(agreement)}"
     return ""
@@ -174,7 +174,7 @@ def _found(item: _Item, lookup: Lookup) -> FoundRecord:
     if lookup.others:
         reason = f"several records have {_named(item.ids)}: send the PMID of the one you mean"
         return FoundRecord(None, "ambiguous", reason, (record, *lookup.others))
-    remark = differences(compare(item.reference, record)) if item.reference else ""
+    remark = differences(Agreement(item.reference, record)) if item.reference else ""
     told = f"differs from what is written: {remark}" if remark else ""
     return FoundRecord(record, remark=told, unasked=lookup.unasked)
 

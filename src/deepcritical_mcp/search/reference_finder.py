@@ -18,7 +18,7 @@ from deepcritical_mcp.evidence.titles import identifies, is_generic, tokens
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice, vancouver
 from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, ids_of
-from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar, compare, read_reference
+from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar, read_reference
 from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup, Wanted
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, STOP_WORDS, batches
@@ -68,7 +68,7 @@ class ReferenceMatch:
 
     def consider(self, records: Iterable[Publication]) -> None:
         """Compare records with the reference."""
-        self.considered |= {one.id: (one, compare(self.reference, one)) for one in records}
+        self.considered |= {one.id: (one, Agreement(self.reference, one)) for one in records}
 
     @property
     def accepted(self) -> list[tuple[Publication, Agreement]]:

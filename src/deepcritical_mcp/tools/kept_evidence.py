@@ -26,7 +26,6 @@ from deepcritical_mcp.models import (
     asked_on,
     decision_of,
     matches_mark,
-    own_length,
     section_of,
     split_text_id,
 )
@@ -269,7 +268,7 @@ def _read(item: Evidence, part: _Part, text: Text) -> tuple[Evidence, int]:
         whole = item.model_copy(update={"content": content, **placed})
         return _between(whole, part.start, None) if part.start else whole, start + part.start
     # The content ends with the paper's own text; from there on, its section says whose it is.
-    own, start = own_length(text.parts, len(item.content)), part.start
+    own, start = next((one.start for one in text.parts if one.kind == "sub_article"), len(item.content)), part.start
     if start >= own and own < len(item.content):
         item = item.model_copy(update={"section": section_of([one for one in text.parts if one.start <= start][-1])})
     elif own < len(item.content):

@@ -4,7 +4,7 @@ import pytest
 
 from deepcritical_mcp.checking.reference_meaning import corrected
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.search.references.agreement import title_agreement
+from deepcritical_mcp.search.references import title_agreement
 from tests.checking.reference_cases import article, checked, graver
 
 TITLE = "Association between frailty and depression"

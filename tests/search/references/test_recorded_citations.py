@@ -11,7 +11,7 @@ import pytest
 
 from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.search.references import Agreement, compare, read_reference
+from deepcritical_mcp.search.references import Agreement, read_reference
 from deepcritical_mcp.sources.pubmed.records import read_records
 
 FOLDER = Path(os.environ.get("DEEPCRITICAL_CITATIONS_DIR", ""))
@@ -40,7 +40,7 @@ def accepted(written: str) -> list[tuple[str, Agreement]]:
         (pmid, agreement)
         for pmid, (record, title) in library().items()
         if not reference.says.title or len(title & words) >= HALF * len(title)
-        if (agreement := compare(reference, record)).is_accepted
+        if (agreement := Agreement(reference, record)).is_accepted
     ]
     return sorted(found, key=lambda one: one[1].rank, reverse=True)
 

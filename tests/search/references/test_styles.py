@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import AuthorName, Publication
-from deepcritical_mcp.search.references import compare, read_reference, title_agreement
+from deepcritical_mcp.search.references import Agreement, read_reference, title_agreement
 
 
 def record(title: str, authors: str, **fields: str) -> Publication:
@@ -103,21 +103,21 @@ OTHERS = [
 
 @pytest.mark.parametrize(("paper", "written"), SOUND)
 def test_a_sound_reference_agrees_whatever_its_style(paper: Publication, written: str) -> None:
-    agreement = compare(read_reference(written), paper)
+    agreement = Agreement(read_reference(written), paper)
     assert agreement.is_accepted, agreement
     assert agreement.differences == ()
 
 
 @pytest.mark.parametrize(("paper", "written"), OTHERS)
 def test_a_reference_to_something_else_does_not(paper: Publication, written: str) -> None:
-    assert not compare(read_reference(written), paper).is_accepted
+    assert not Agreement(read_reference(written), paper).is_accepted
 
 
 def test_one_slip_is_accepted_and_named() -> None:
-    agreement = compare(read_reference(f"{PEOPLE}. {TITLE}. Lancet 2022;386:1397-408."), TABLETS)
+    agreement = Agreement(read_reference(f"{PEOPLE}. {TITLE}. Lancet 2022;386:1397-408."), TABLETS)
     assert agreement.is_accepted
     assert [(one.field, one.written) for one in agreement.differences] == [("journal", "Lancet")]
-    agreement = compare(read_reference(f"{PEOPLE}. {TITLE}. N Engl J Med 2022;12:9-11."), TABLETS)
+    agreement = Agreement(read_reference(f"{PEOPLE}. {TITLE}. N Engl J Med 2022;12:9-11."), TABLETS)
     assert agreement.is_accepted
     assert [one.field for one in agreement.differences] == ["volume", "pages"]
 
@@ -187,7 +187,7 @@ def test_names_of_journals_with_their_numbers_are_no_title() -> None:
 )
 def test_the_year_of_a_comment_is_not_that_of_the_work(place: str, year: str) -> None:
     reference = read_reference(f"{LISTED} {place}")
-    assert (reference.says.year, compare(reference, TABLETS).field("year").written) == (year, year)
+    assert (reference.says.year, Agreement(reference, TABLETS).field("year").written) == (year, year)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_the_year_of_a_comment_is_not_that_of_the_work(place: str, year: str) ->
 def test_a_notice_in_brackets_does_not_say_where_the_work_is(notice: str) -> None:
     for title in (f"{TITLE} {notice}.", f"{TITLE}. {notice}"):
         written = f"{PEOPLE}. {title} N Engl J Med 2022;386(15):1397-408."
-        agreement = compare(read_reference(written), TABLETS)
+        agreement = Agreement(read_reference(written), TABLETS)
         assert agreement.is_accepted
         assert {one.field: one.verdict for one in agreement.fields if one.verdict != "agrees"} == {}
 
@@ -223,7 +223,7 @@ def test_a_title_alone_is_compared(title: str, agrees: str) -> None:
 
 @given(st.text(max_size=400))
 def test_any_text_is_read(text: str) -> None:
-    compare(read_reference(text), TABLETS)
+    Agreement(read_reference(text), TABLETS)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.draft_parts import YEAR, ListEntry, Mark, draft_words
+from deepcritical_mcp.checking.draft.draft_parts import DRAFT_WORDS, YEAR, ListEntry, Mark
 from deepcritical_mcp.search.references.plain_text import WORD, folded, stated_ids
 from deepcritical_mcp.text import clean_line
 
@@ -53,22 +53,26 @@ class Citations:
     """The citations in `body`, a draft without its lists of references, which followed the places `lists`, in order;
     the references that stand in its text only (identifiers, with names and year if these stand next to them), and what
     is cited without an entry. A label means the entry of the list that follows a citation first, because each section
-    may have its own."""
+    may have its own. The `entries` of lists without labels have numbers for these if they are cited by them."""
 
     def __init__(self, body: str, marks: Sequence[Mark], entries: Sequence[ListEntry], lists: Sequence[int]) -> None:
         labels, found, unknown = dict[str, dict[int, int]](), list[DraftCitation](), dict[str, None]()
+        forms = _cited_numbers(body, marks)
+        cited = [int(number) for form in ("raised", "brackets") for one in forms[form] for number in one[2]]
+        if 0 < max(cited, default=0) <= len(entries) and not any(one.label for one in entries):
+            entries = [one._replace(label=str(at)) for at, one in enumerate(entries, 1)]
         for number, one in enumerate(entries, 1):
             if one.label:
                 labels.setdefault(one.label, {}).setdefault(one.section, number)
-        by_label = (*_by_mark(body, marks, labels), *_by_number(body, marks, labels), *_by_label(body, labels))
+        by_label = (*_by_mark(body, marks, labels), *_by_number(forms, labels), *_by_label(body, labels))
         for start, end, cited in sorted(by_label):
             section = bisect_right(lists, start)
             meant = [one.get(section) or next(iter(one.values())) for one in map(labels.get, cited) if one]
             unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
             found.append(DraftCitation(start, end, tuple(dict.fromkeys(meant))))
-        named = [*named_citations(body, NameIndex([one.text for one in entries]))]
+        named = [*NameIndex([one.text for one in entries]).citations(body)]
         missing, known_names = [one for one in named if not one.entries], [one for one in named if one.entries]
-        self._body, self._found, self.inline = body, found, list[str]()
+        self._body, self._found, self.entries, self.inline = body, found, entries, list[str]()
         self._find_ids(marks, entries, missing)
         if known_names or not labels:
             starts = {one.start for one in found}
@@ -116,6 +120,7 @@ class Citations:
 
 
 _Cited = tuple[int, int, tuple[str, ...]]
+_Named = tuple[int, tuple[int, ...]]
 
 
 def _cited_numbers(body: str, marks: Sequence[Mark]) -> dict[str, list[_Cited]]:
@@ -131,13 +136,6 @@ def _cited_numbers(body: str, marks: Sequence[Mark]) -> dict[str, list[_Cited]]:
         if is_number and (is_sure or not _is_power(body, one.start, one.end)):
             forms["raised"].append((one.start, one.end, _expanded(body[one.start : one.end])))
     return forms
-
-
-def cites_by_place(body: str, marks: Sequence[Mark], count: int) -> bool:
-    """Whether a list of `count` entries without labels is cited by numbers."""
-    forms = _cited_numbers(body, marks)
-    cited = [int(number) for form in ("raised", "brackets") for one in forms[form] for number in one[2]]
-    return bool(cited) and max(cited) <= count
 
 
 def _by_mark(body: str, marks: Sequence[Mark], labels: Collection[str]) -> Iterator[_Cited]:
@@ -160,14 +158,13 @@ def _by_label(body: str, labels: Collection[str]) -> Iterator[_Cited]:
             yield *found.span(), known
 
 
-def _by_number(body: str, marks: Sequence[Mark], labels: Mapping[str, object]) -> list[_Cited]:
-    """What numbers cite, in the form that cites most of the list; in brackets or raised at the same time. Numbers in
-    brackets may be missing from the list."""
+def _by_number(forms: Mapping[str, list[_Cited]], labels: Mapping[str, object]) -> list[_Cited]:
+    """What numbers cite, in the one of the `forms` that cites most of the list; in brackets or raised at the same time.
+    Numbers in brackets may be missing from the list."""
     numbers = [int(label) for label in labels if label.isdecimal()]
     if not numbers:
         return []
-    most, forms = max(numbers), _cited_numbers(body, marks)
-    sure = [one for one in forms["brackets"] if one[2] and int(one[2][-1]) <= most + 50]
+    sure = [one for one in forms["brackets"] if one[2] and int(one[2][-1]) <= max(numbers) + 50]
     known = {name: [one for one in found if one[2] and labels.keys() >= {*one[2]}] for name, found in forms.items()}
     if sure or known["raised"]:
         return sure + known["raised"]
@@ -186,7 +183,7 @@ def _is_power(text: str, start: int, end: int) -> bool:
     "¹⁴C", "10³", "I² = 60%"; but it may cite behind a name with a number, "IL-13¹⁶"."""
     before, after = text[max(0, start - 20) : start], text[end : end + 2].strip()[:1]
     word, number = re.split(r"\W", before)[-1], re.split(r"[\s/×]", before)[-1].lstrip("(-xn")
-    is_unit = word in draft_words("units") and len(text[start:end].strip("^${}[]() -–−⁻")) == 1  # "30 min⁶⁷" cites
+    is_unit = word in DRAFT_WORDS["units"] and len(text[start:end].strip("^${}[]() -–−⁻")) == 1  # "30 min⁶⁷" cites
     is_number = number.replace(".", "").replace(",", "").isdecimal()
     is_isotope = text[end : end + 1].isalpha() and not before[-1:].isalpha()
     return not before.strip() or before[-1] in "⁻⁺(" or is_unit or is_number or is_isotope or after in ("⁺", "⁻", "=")
@@ -230,7 +227,36 @@ class NameIndex:
                     known = self._by_name.setdefault((token, year), [])
                     known[len(known) :] = [number] if len(known) < _MOST_ALIKE else []
 
-    def entries(self, names: Sequence[str], year: str) -> list[int]:
+    def citations(self, text: str) -> Iterator[NamedCitation]:
+        """The citations by names and year in a text: those that entries explain, and what can be nothing else."""
+        at = 0
+        for found in YEAR.finditer(text):
+            pieces, opened = _pieces_before(text, max(at, found.start() - _BACK), found.start())
+            if not pieces:
+                continue
+            year, at, years = found[1], found.end(), [found[1] + found[2]]
+            while len(years) < _MOST_PIECES and (more := _MORE_YEARS.match(text, at)) and (found[2] or not more[3]):
+                year, at = more[1] or year, more.end()
+                years.append(year + (more[2] or more[3] or ""))
+            end = at + (opened >= 0 and text[at : at + 1] in (")", "]"))
+            for start, entries in (self._meant(text, pieces, one, is_apart=opened >= 0) for one in years):
+                if start >= 0:
+                    yield NamedCitation(start, max(start, opened), end, entries)
+
+    def _meant(self, text: str, pieces: Sequence[re.Match[str]], year: str, *, is_apart: bool) -> _Named:
+        """Where the first word stands in some pieces of a text before a year that begins names of an entry, and what
+        they mean; -1 if they cite nothing."""
+        words = [(at, piece[0].removesuffix("’s").removesuffix("'s").strip(" .")) for at, piece in enumerate(pieces)]
+        words = [(at, word) for at, word in words if len(word) > 1 and _is_name(pieces[at][0])]
+        for number, (at, _) in enumerate(words):
+            if entries := self._entries([word for _, word in words[number:]], year):
+                return pieces[at if number else 0].start(), tuple(entries)
+        before = text[max(0, pieces[0].start() - 3) : pieces[0].start()].rstrip()[-1:]
+        is_sure = any(piece[0].lower().rstrip(".") in DRAFT_WORDS["and others"] or piece[0] == "&" for piece in pieces)
+        is_sure = is_sure or (not is_apart and before in ("(", ";", "["))
+        return (pieces[0].start() if words and is_sure else -1), ()
+
+    def _entries(self, names: Sequence[str], year: str) -> list[int]:
         """The entries that names and a year mean, several if these do not tell them apart; [] for none."""
         first, *others = [token for name in names for token in WORD.findall(folded(name))[-1:]] or [""]
         found = self._by_name.get((first, year[:4]), [])
@@ -239,57 +265,24 @@ class NameIndex:
         return [one for one in found if {*others[:2]} <= {*self._heads[one]}] or found
 
 
-def named_citations(text: str, index: NameIndex) -> Iterator[NamedCitation]:
-    """The citations by names and year in a text: those that entries explain, and what can be nothing else."""
-    at = 0
-    for found in YEAR.finditer(text):
-        pieces, opened = _pieces_before(text, max(at, found.start() - _BACK), found.start())
-        if not pieces:
-            continue
-        year, at, years = found[1], found.end(), [found[1] + found[2]]
-        while len(years) < _MOST_PIECES and (more := _MORE_YEARS.match(text, at)) and (found[2] or not more[3]):
-            year, at = more[1] or year, more.end()
-            years.append(year + (more[2] or more[3] or ""))
-        end = at + (opened >= 0 and text[at : at + 1] in (")", "]"))
-        for start, entries in (_entries(text, index, pieces, one, is_apart=opened >= 0) for one in years):
-            if start >= 0:
-                yield NamedCitation(start, max(start, opened), end, entries)
-
-
-def _entries(
-    text: str, index: NameIndex, pieces: Sequence[re.Match[str]], year: str, *, is_apart: bool
-) -> tuple[int, tuple[int, ...]]:
-    """Where the first word stands in some pieces of a text before a year that begins names of an entry, and what they
-    mean; -1 if they cite nothing."""
-    words = [(at, piece[0].removesuffix("’s").removesuffix("'s").strip(" .")) for at, piece in enumerate(pieces)]
-    words = [(at, word) for at, word in words if len(word) > 1 and _is_name(pieces[at][0])]
-    for number, (at, _) in enumerate(words):
-        if entries := index.entries([word for _, word in words[number:]], year):
-            return pieces[at if number else 0].start(), tuple(entries)
-    before = text[max(0, pieces[0].start() - 3) : pieces[0].start()].rstrip()[-1:]
-    is_sure = any(piece[0].lower().rstrip(".") in draft_words("and others") or piece[0] == "&" for piece in pieces)
-    is_sure = is_sure or (not is_apart and before in ("(", ";", "["))
-    return (pieces[0].start() if words and is_sure else -1), ()
-
-
 def _is_name(word: str) -> bool:
-    return word[:1].isalpha() and not word[:1].islower() and word.lower().rstrip(".") not in draft_words("no names")
+    return word[:1].isalpha() and not word[:1].islower() and word.lower().rstrip(".") not in DRAFT_WORDS["no names"]
 
 
 def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[str]], int]:
     """The words before a year that may be names and what joins them, from the first name on, and where the bracket
     between them and the year stands (-1 without one)."""
     low = max(low, text.rfind("\n\n", low, high) + 1)  # not those of the block above
-    opened, kept, joining = -1, list[re.Match[str]](), draft_words("between names") | draft_words("and others")
+    opened, kept, joining = -1, list[re.Match[str]](), DRAFT_WORDS["between names"] | DRAFT_WORDS["and others"]
     for piece in [*_PIECE.finditer(text, low, high)][: -_MOST_PIECES - 1 : -1]:
         word, bare = piece[0], piece[0].lower().rstrip(".") or piece[0]
         if word in ("(", "[") and opened < 0 and not any(_is_name(one[0]) for one in kept):
             opened, kept = piece.start(), []
         elif word[0] not in "([" or len(word) == 1:  # else it is as in "World Health Organization [WHO], 2019"
-            is_end = word.endswith(".") and len(word) > 3 and bare not in draft_words("and others")
+            is_end = word.endswith(".") and len(word) > 3 and bare not in DRAFT_WORDS["and others"]
             if is_end or not (_is_name(word) or bare in joining):
                 break
             kept.append(piece)
-    while kept and not (_is_name(kept[-1][0]) or kept[-1][0].lower() in draft_words("particles")):
+    while kept and not (_is_name(kept[-1][0]) or kept[-1][0].lower() in DRAFT_WORDS["particles"]):
         kept.pop()
     return kept[::-1], opened

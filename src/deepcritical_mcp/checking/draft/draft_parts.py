@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from functools import cache
-from html import unescape
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -22,12 +21,9 @@ from markdown_it.token import Token
 from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.search.references.plain_text import STATED, WORD, stated_ids
 
-
-@cache
-def draft_words(kind: str) -> frozenset[str]:
-    """The words or titles of a kind, in small letters, as the file draft_words.txt has them."""
-    rows = (row.partition("\t") for row in data_lines(__file__, "draft_words.txt"))
-    return frozenset(word for name, _, listed in rows if name == kind for word in listed.split("|"))
+_ROWS = [row.partition("\t") for row in data_lines(__file__, "draft_words.txt")]
+DRAFT_WORDS = {kind: frozenset("|".join(row[2] for row in _ROWS if row[0] == kind).split("|")) for kind, *_ in _ROWS}
+"""Words and titles by their kinds, in small letters, as the file draft_words.txt has them."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +60,10 @@ class CitingSentence(NamedTuple):
 
 
 class DraftQuotation(NamedTuple):
-    """A quotation: its words without the marks around them, and the references that it is attributed to (indexes)."""
+    """A quotation: its place in the draft, from 1, its words without the marks around them, and the references that it
+    is attributed to (indexes)."""
 
+    number: int
     text: str
     references: tuple[int, ...] = ()
 
@@ -80,6 +78,12 @@ class Draft:
     quotations: tuple[DraftQuotation, ...] = ()
     remarks: tuple[str, ...] = ()
     unread: tuple[ListEntry, ...] = ()
+
+    def without(self, cited: AbstractSet[int]) -> Draft:
+        """The same without the sentences and quotations that cite any of these references."""
+        sentences = tuple(one for one in self.sentences if cited.isdisjoint(one.references))
+        quotations = tuple(one for one in self.quotations if cited.isdisjoint(one.references))
+        return replace(self, sentences=sentences, quotations=quotations)
 
 
 class ListEntry(NamedTuple):
@@ -137,7 +141,7 @@ class Block:
     is_quotation: bool = False
 
 
-_NAME = rf"(?:(?:{'|'.join(draft_words('particles'))})[ ]){{0,2}}[^\W\d_a-zß-öø-ÿа-я][\w'’‐-]{{1,30}}"
+_NAME = rf"(?:(?:{'|'.join(DRAFT_WORDS['particles'])})[ ]){{0,2}}[^\W\d_a-zß-öø-ÿа-я][\w'’‐-]{{1,30}}"
 _INITIALS = r"[A-ZÀ-ÞА-Я]\.(?:[ -]{0,2}[A-ZÀ-ÞА-Я]\.){0,3}"
 _YEAR = r"(?:1[5-9]|20)\d\d[a-z]?"
 _START = re.compile(
@@ -187,7 +191,7 @@ def _words(text: str) -> list[str]:
 
 def has_verbs(text: str, more_than: int = 0) -> bool:
     """Whether a text has words that sentences have, and titles seldom."""
-    return sum(word in draft_words("verbs") for word in _words(text)) > more_than
+    return sum(word in DRAFT_WORDS["verbs"] for word in _words(text)) > more_than
 
 
 def _start(text: str) -> str:
@@ -232,7 +236,7 @@ def is_whole_entry(text: str) -> bool:
     text = text[:_LONGEST]
     if STATED.search(text) or is_bare_id(text):
         return True
-    says_more = _start(text) or _PLACE.search(text) or draft_words("of books").intersection(_words(text))
+    says_more = _start(text) or _PLACE.search(text) or DRAFT_WORDS["of books"].intersection(_words(text))
     return bool(YEAR.search(text) and says_more)
 
 
@@ -260,7 +264,6 @@ def is_remark(text: str) -> bool:
     return has_verbs(text[:_LONGEST]) or (len(text) < 60 and not YEAR.search(text))
 
 
-_BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
 _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
     ("note", re.compile(r"\[\^([^\]\s]{1,60})\](?!:)|\^\[([^\[\]]{8,1000})\]")),
     ("key", re.compile(r"\[(?=[^\[\]\n]{0,80}@)[^\[\]]{1,600}\]|(?<![\w.@/-])@\{?\w[\w:-]{1,100}")),
@@ -270,9 +273,7 @@ _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
 _MARKUP = frozenset("\\`*_[]<&!~")
 _KEY = re.compile(r"(?<![\w.])@\{?(\w[\w:.#$%&+?<>~/-]{0,100})")
 _NOTE = re.compile(r"^[ \t>]{0,20}\[\^([^\]\s]{1,100})\]:[ \t]*", re.MULTILINE)
-_TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
 _MOST_NESTED = 5
-_PAGE_NUMBERS = frozenset(("#", "page #", "p. #", "# of #", "page # of #", "# / #"))
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad][ \t]{0,3}\n[ \t>]{0,40}([^\W\d_]+)(\S*)[ \n]?")
 _PAGE_END = re.compile(r"(?<!\s)\s*\f\s*(?=(\S?))")
@@ -292,19 +293,6 @@ def _inline(state: StateCore) -> None:
         if token.type == "inline" and not _MARKUP.isdisjoint(token.content):
             token.children = []
             state.md.inline.parse(token.content, state.md, state.env, token.children)
-
-
-def html_as_markdown(text: str) -> str:
-    """`text` with Markdown for blocks of HTML, and without entities."""
-    return unescape(_BLOCK_TAG.sub(_tag_as_markdown, text) if "<" in text else text)
-
-
-def _tag_as_markdown(tag: re.Match[str]) -> str:
-    """What opens or closes a block of HTML, as Markdown has it."""
-    name = tag[2].lower()
-    if name in ("td", "th"):
-        return " "
-    return "\n- " if name == "li" and not tag[1] else "\n# " if name[0] == "h" and not tag[1] else "\n"
 
 
 def blocks_of_markdown(source: str, *, in_fence: bool = False) -> list[Block]:
@@ -338,7 +326,7 @@ def _blocks(source: str, lines: Sequence[str], *, in_fence: bool) -> Iterator[tu
             quotes += token.nesting
         elif token.type == "fence":
             content, is_open = token.content.rstrip("\n"), not lines[end - 1].strip().startswith(token.markup)
-            is_text = token.info.lower() in _TEXT_FENCES or len(content) > _NEARLY_ALL * len(source)
+            is_text = token.info.lower() in DRAFT_WORDS["text fences"] or len(content) > _NEARLY_ALL * len(source)
             is_read = not in_fence and (is_text or is_open)
             code = blocks_of_markdown(content, in_fence=True) if is_read else [Block("code", content, content)]
             yield first, end, code
@@ -442,7 +430,7 @@ def _page_numbers(lines: list[str], filled: Sequence[int], recurring: Mapping[st
     alone = {at for at in filled if not "".join(lines[max(0, at - 1) : at] + lines[at + 1 : at + 2]).strip()}
     found = set[int]()
     for form, places in recurring.items():
-        is_number = form.strip("-–— ") in _PAGE_NUMBERS or form.endswith(" # of #")
+        is_number = form.strip("-–— ") in DRAFT_WORDS["page numbers"] or form.endswith(" # of #")
         if not is_number and is_surely_entry(lines[filled[places[0]]].lstrip("0123456789[(.)] ")):
             continue
         for one, two in pairwise(places):
@@ -456,7 +444,7 @@ def _with_heads(lines: list[str], filled: list[int], recurring: dict[str, list[i
     """The page `numbers`, and the running heads. Those are lines that recur, apart from numbers in them: always beside
     a page number, the end of a page or another line of the head; or the same three times or more, where a line that
     may be a reference must also stand beside a page number."""
-    titles, heads = draft_words("list") | draft_words("other"), list[Sequence[int]]()
+    titles, heads = DRAFT_WORDS["list"] | DRAFT_WORDS["other"], list[Sequence[int]]()
     for form, places in recurring.items():
         is_title = form in titles or form.partition(" ")[0] in titles
         if form[0].isalnum() and len(form) >= _LEAST_HEAD and not is_title:
@@ -489,10 +477,10 @@ def with_whole_words(text: str) -> str:
     def joined(found: re.Match[str]) -> str:
         head, tail, rest = found.groups()
         one, two = head.casefold(), tail.casefold()
-        if two in draft_words("suspended"):
+        if two in DRAFT_WORDS["suspended"]:
             return found[0]
         is_address = "/" in text[max(0, found.start() - 60) : found.start()].rpartition(" ")[2]
-        is_parted = {one, two} <= words or one in draft_words("compounded") or not (head[-1] + tail).islower()
+        is_parted = {one, two} <= words or one in DRAFT_WORDS["compounded"] or not (head[-1] + tail).islower()
         hyphen = "-" if is_address or (is_parted and one + two not in words) else ""
         return f"{head}{hyphen}{tail}{rest}\n"
 

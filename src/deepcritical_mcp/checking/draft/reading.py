@@ -9,13 +9,11 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from html import unescape
+from itertools import count, pairwise
 from typing import NamedTuple, cast
 
-from deepcritical_mcp.checking.draft.citations import (
-    Citations,
-    cites_by_place,
-)
+from deepcritical_mcp.checking.draft.citations import Citations
 from deepcritical_mcp.checking.draft.draft_parts import (
     Block,
     CitingSentence,
@@ -28,7 +26,6 @@ from deepcritical_mcp.checking.draft.draft_parts import (
     has_date_or_id,
     has_place,
     has_verbs,
-    html_as_markdown,
     is_remark,
     is_repeated,
     is_surely_entry,
@@ -56,6 +53,7 @@ MAX_DRAFT = 200_000
 _BLANKS = dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
 _BREAKS = str.maketrans(dict.fromkeys("\r\x0b\x1c\x1d\x1e\x85\u2028\u2029", "\n") | _BLANKS)
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
+_BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
 _LEAST_CLAIM, _LEAST_QUOTED, _LEAST_UNATTRIBUTED = 2, 4, 7
 """Words of a claim, of a quotation that something is cited for, and of one with no reference near it: fewer are a
 term."""
@@ -85,7 +83,16 @@ def read_draft(text: str) -> Draft:
         from deepcritical_mcp.search.references.latex_text import latex_as_markdown
 
         rest = latex_as_markdown(rest)
-    return _of_blocks(blocks_of_markdown(with_lists_apart(html_as_markdown(rest))), managed)
+    rest = unescape(_BLOCK_TAG.sub(_as_markdown, rest))
+    return _of_blocks(blocks_of_markdown(with_lists_apart(rest)), managed)
+
+
+def _as_markdown(tag: re.Match[str]) -> str:
+    """What opens or closes a block of HTML, as Markdown has it."""
+    name = tag[2].lower()
+    if name in ("td", "th"):
+        return " "
+    return "\n- " if name == "li" and not tag[1] else "\n# " if name[0] == "h" and not tag[1] else "\n"
 
 
 def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
@@ -104,22 +111,16 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     for entry, places in _stray([line for line in lines if line.place not in taken]):
         (unread if entry.reason else read).append(entry)
         taken |= places
-    body = RunningText(
-        (number, part)
-        for number, one in enumerate(blocks)
-        if number not in apart and one.kind not in ("code", "entry")
-        for part in _not_in(taken, number, one)
-    )
-    if not any(one.label for one in read) and cites_by_place(body.text, body.marks, len(read)):
-        read = [one._replace(label=str(at)) for at, one in enumerate(read, 1)]
-    found = Citations(body.text, body.marks, read, [body.after(lines[one.first].place[0]) for one in lists])
-    references = [DraftReference(at, one.text, one.label) for at, one in enumerate(read, 1)]
+    own = (at for at, one in enumerate(blocks) if at not in apart and one.kind not in ("code", "entry"))
+    parts = ((number, part) for number in own for part in _not_in(taken, number, blocks[number]))
+    body = RunningText(parts, read, [lines[one.first].place[0] for one in lists])
+    found = body.citations
+    references = [DraftReference(at, one.text, one.label) for at, one in enumerate(found.entries, 1)]
     references += (DraftReference(at, one, is_inline=True) for at, one in enumerate(found.inline, len(read) + 1))
-    spans = body.sentences(found)
     return Draft(
         tuple(references),
-        tuple(_sentences(body, spans, found)),
-        tuple(_quotations(body, spans, found, references)),
+        tuple(_sentences(body)),
+        tuple(_quotations(body, references)),
         tuple(_remarks(references, found, {f"[^{one.label}]" for one in blocks if one.kind == "note"})),
         (*sorted(unread, key=lambda one: one.place), *managed.unread),
     )
@@ -159,22 +160,19 @@ def _not_in(taken: Collection[tuple[int, int]], number: int, block: Block) -> Se
     return blocks_of_markdown(rest) if rest.strip() else []
 
 
-def _sentences(body: RunningText, spans: Sequence[Span], citations: Citations) -> Iterator[CitingSentence]:
-    for span in spans:
-        if references := citations.within(*span):
-            whole, claim = body.text[slice(*span)], body.claim(span, citations)
-            if _count(claim) >= _LEAST_CLAIM:
-                yield CitingSentence(clean_line(whole), claim, span.start, references)
+def _sentences(body: RunningText) -> Iterator[CitingSentence]:
+    for span in body.sentences:
+        references = body.citations.within(*span)
+        if references and _count(claim := body.claim(span)) >= _LEAST_CLAIM:
+            yield CitingSentence(clean_line(body.text[slice(*span)]), claim, span.start, references)
 
 
-def _quotations(
-    body: RunningText, spans: Sequence[Span], citations: Citations, references: Sequence[DraftReference]
-) -> Iterator[DraftQuotation]:
+def _quotations(body: RunningText, references: Sequence[DraftReference]) -> Iterator[DraftQuotation]:
     """Each is attributed to the references cited right behind it, or else in its quoted block, in its sentence, in the
     one that introduces it, or in the one that follows it."""
-    written, within = " ".join(_key(one.text) for one in references), citations.within
+    written, within = " ".join(_key(one.text) for one in references), body.citations.within
     blocks = {one.start: one.end for one in body.passages if one.block.is_quotation}
-    sentences = spans or [Span(0, 0)]
+    sentences, number = body.sentences or [Span(0, 0)], count(1)
     for quote in body.quotations():
         first = max(0, bisect_right(sentences, quote.start, key=lambda one: one.start) - 1)
         last = max(first, bisect_right(sentences, quote.end, key=lambda one: one.start) - 1)
@@ -185,10 +183,10 @@ def _quotations(
             or within(*sentences[max(0, first - 1)])
             or within(*sentences[min(last + 1, len(sentences) - 1)])
         )
-        words = body.claim(quote, citations).strip(" \"“”„«»‹›'’‘")
+        words = body.claim(quote).strip(" \"“”„«»‹›'’‘")
         least = _LEAST_QUOTED if cited else _LEAST_UNATTRIBUTED
         if _count(words) >= least and _key(words) not in written:
-            yield DraftQuotation(words, cited)
+            yield DraftQuotation(next(number), words, cited)
 
 
 def _key(text: str) -> str:
@@ -208,10 +206,8 @@ def _remarks(references: Sequence[DraftReference], found: Citations, notes: Coll
     uncited = [one for one in listed if one.index not in found.cited]
     if 0 < len(uncited) < len(listed):
         labels = Counter(one.label for one in listed if one.label)  # a second list may begin at 1 again
-        names = [
-            f"[{one.label}]" if labels[one.label] == 1 else f"“{clipped(clean_line(one.text[:200]), 40)}”"
-            for one in uncited
-        ]
+        named = ((one.label, clipped(clean_line(one.text[:200]), 40)) for one in uncited)
+        names = [f"[{label}]" if labels[label] == 1 else f"“{text}”" for label, text in named]
         yield f"In the list of references, but never cited: {_enumerated(names)}."
 
 
@@ -230,49 +226,47 @@ class DraftPassage(NamedTuple):
 
 
 class RunningText:
-    """The text of a draft without its references: that of its blocks, with an empty line between them."""
+    """The text of a draft without its references: that of its numbered blocks, with an empty line between them; and
+    what it cites of the `entries` of lists, which begin with the blocks of the numbers `lists`.
 
-    def __init__(self, blocks: Iterable[tuple[int, Block]]) -> None:
+    Attributes:
+        sentences: without quoted blocks. A mark belongs to the sentence that it follows, also behind the full stop: "in
+            mice.1 Then".
+    """
+
+    def __init__(self, blocks: Iterable[tuple[int, Block]], entries: Sequence[ListEntry], lists: Sequence[int]) -> None:
         parts, passages, marks, at = list[str](), list[DraftPassage](), list[Mark](), 0
         for number, block in blocks:
             passages.append(DraftPassage(at, at + len(block.text), block, number))
             marks += (one._replace(start=one.start + at, end=one.end + at) for one in block.marks)
             parts.append(block.text)
             at += len(block.text) + 2
-        self.text, self.passages, self.marks = "\n\n".join(parts), passages, marks
+        self.text, self.passages = "\n\n".join(parts), passages
+        starts = [next((one.start for one in passages if one.number > first), len(self.text)) for first in lists]
+        self.citations = Citations(self.text, marks, entries, starts)
+        bare = blanked(self.text, ((one.start, one.end) for one in self.citations.all if one.is_mark))
+        own = (
+            one for one in passages if not one.block.is_quotation and one.block.kind in ("paragraph", "item", "note")
+        )
+        told = ((one.start, bare[one.start : one.end].replace("\n", " ")) for one in own)
+        self.sentences = [Span(at + one.start, at + one.end) for at, text in told for one in whole_sentences(text)]
 
-    def after(self, number: int) -> int:
-        """Where the text that follows a block of the draft begins; `number` is the block's."""
-        return next((one.start for one in self.passages if one.number > number), len(self.text))
-
-    def sentences(self, citations: Citations) -> list[Span]:
-        """The sentences, without quoted blocks. A mark belongs to the sentence that it follows, also behind the full
-        stop: "in mice.1 Then"."""
-        bare = blanked(self.text, ((one.start, one.end) for one in citations.all if one.is_mark))
-        return [
-            Span(one.start + part.start, one.start + part.end)
-            for one in self.passages
-            if not one.block.is_quotation and one.block.kind in ("paragraph", "item", "note")
-            for part in whole_sentences(bare[one.start : one.end].replace("\n", " "))
-        ]
-
-    def claim(self, span: Span, citations: Citations) -> str:
+    def claim(self, span: Span) -> str:
         """What a sentence, or a row of a table, says without marks and empty brackets."""
-        marks = ((one.start - span.start, one.end - span.start) for one in citations.between(*span) if one.is_mark)
+        cited = self.citations.between(*span)
+        marks = ((one.start - span.start, one.end - span.start) for one in cited if one.is_mark)
         plain = blanked(self.text[slice(*span)], marks).replace("\t", "; ")
         return clean_line(_EMPTY.sub("", clean_line(plain))).strip(" ,;")
 
-    def quotations(self) -> list[Span]:
+    def quotations(self) -> Iterator[Span]:
         """What stands between quotation marks, or in quoted blocks, without the marks, in order."""
-        found = list[Span]()
         for one in self.passages:
             span = Span(one.start, one.end)
             quoted = _QUOTED.finditer(self.text, *span) if one.block.kind not in ("heading", "code") else ()
             within = [Span(*part.span(part.lastindex or 0)) for part in quoted]
             if one.block.is_quotation and 2 * sum(part.length for part in within) <= span.length:
                 within = [Span(span.start, span.start + len(one.block.text.partition("\n—")[0]))]
-            found += within
-        return found
+            yield from within
 
 
 _ENTRY = re.compile(

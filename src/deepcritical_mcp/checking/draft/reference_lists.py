@@ -11,9 +11,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import (
+    DRAFT_WORDS,
     Block,
     ListEntry,
-    draft_words,
     has_date_or_id,
     has_verbs,
     is_bare_id,
@@ -42,7 +42,6 @@ _MARK = re.compile(
     re.VERBOSE,
 )
 """What stands in front of an entry."""
-_NAMES_OF_IDS = frozenset(("PMID", "PMIDS", "PMCID", "PUBMED", "DOI", "DOIS", "ID", "IDS", "AND", "&"))
 _SEPARATORS = str.maketrans(",;|", "   ")
 _MOST = 0.8
 NEAR, _MOST_MISSING = 4, 10
@@ -80,10 +79,6 @@ class DraftLine(NamedTuple):
         number = self.label[1:] if self.label[:1].isalpha() else self.label
         return int(number) if number.isdecimal() else 0
 
-    def is_like(self, other: DraftLine) -> bool:
-        """Whether its mark has the form of another one's."""
-        return (self.kind, self.label[:1].isalpha()) == (other.kind, other.label[:1].isalpha())
-
 
 def draft_lines(blocks: Sequence[Block]) -> Iterator[DraftLine]:
     """The lines of a draft's blocks, as they are written."""
@@ -117,15 +112,20 @@ class _Piece:
         self.lines.append(line)
         self.is_dated = self.is_dated or has_date_or_id(line) or is_bare_id(line)
 
-    def entry(self, *, is_among_marked: bool) -> ListEntry:
+    def entries(self, *, is_among_marked: bool) -> Sequence[ListEntry]:
+        """It, or the identifiers of one that has nothing else, "PMID 1234567, 2345678"."""
         text = "\n".join(self.lines).strip()
         if not any(map(str.isalnum, text)):
-            return ListEntry(f"{self.label}. {text}" if self.label else text, self.first.place, "", STRAY)
+            return [ListEntry(f"{self.label}. {text}" if self.label else text, self.first.place, "", STRAY)]
         is_like = not is_remark(text) or (starts_with_names(text) and not is_prose(text))
         is_like = is_like and (self.is_marked or not is_among_marked or is_whole_entry(text))
         is_told = has_verbs(text) and not (self.is_dated or starts_like_entry(text))  # "We thank R. Jones"
         reason = POINTS if is_repeated(text) else "" if is_like or (self.label and not is_told) else STRAY
-        return ListEntry(text, self.first.place, self.label, reason)
+        words = [word.strip("[]().:#") for word in text.translate(_SEPARATORS).split()]
+        ids = [f"PMID {one}" if one.isdecimal() else one for one in words if one.lower() not in DRAFT_WORDS["ids"]]
+        if len(ids) > 1 and all(map(is_bare_id, ids)) and all(any(stated_ids(one)) for one in ids):
+            return [ListEntry(one, self.first.place, "", reason) for one in ids]
+        return [ListEntry(text, self.first.place, self.label, reason)]
 
 
 def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
@@ -142,7 +142,7 @@ def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
             found.append(_Piece(line, starts.get(at, ""), is_marked=at in starts))
         else:
             found[-1].add(line.text)
-    return [part for one in found for part in _ids_apart(one.entry(is_among_marked=bool(starts)))]
+    return [part for one in found for part in one.entries(is_among_marked=bool(starts))]
 
 
 def _marked(lines: Sequence[DraftLine]) -> Mapping[int, str]:
@@ -168,12 +168,11 @@ def _chain(lines: Sequence[DraftLine], numbers: Sequence[int]) -> dict[int, str]
     """The lines whose numbers go on from that of the first, with these; "1." may stand for each next number."""
     found, last = dict[int, str](), 0
     for at in numbers:
-        line = lines[at]
-        is_next = line.value == last + 1 or (
-            (line.value == 1 or last - 1 <= line.value <= last + _MOST_MISSING)
-            and (starts_like_entry(line.rest) or is_whole_entry(line.rest))
-        )
-        if not found or (line.is_like(lines[numbers[0]]) and is_next):
+        line, first = lines[at], lines[numbers[0]]
+        is_near = line.value == 1 or last - 1 <= line.value <= last + _MOST_MISSING
+        is_next = is_near and (line.value == last + 1 or starts_like_entry(line.rest) or is_whole_entry(line.rest))
+        is_like = (line.kind, line.label[:1].isalpha()) == (first.kind, first.label[:1].isalpha())
+        if not found or (is_like and is_next):
             found[at] = str(len(found) + 1) if line.value == last == 1 else line.label
             last = line.value
     return found
@@ -183,11 +182,8 @@ def _begins_among_marked(line: DraftLine, last: _Piece) -> bool:
     """Whether a line without the mark of the list begins an entry, or what is none, behind the last one."""
     first, level = line.text[:1], line.block.level
     is_apart = not (level or first.islower() or first.isdigit() or is_bare_id(line.rest.split(" ")[0]))
-    is_item = level > 0 and (
-        is_whole_entry(line.rest) and not is_bare_id(line.rest)
-        if level > last.first.block.level
-        else line.kind == "bullet"
-    )
+    is_inner, is_own = level > last.first.block.level, is_whole_entry(line.rest) and not is_bare_id(line.rest)
+    is_item = level > 0 and (is_own if is_inner else line.kind == "bullet")
     return line.opens and (not last.is_marked or is_repeated(line.rest) or is_item or (is_apart and last.is_whole))
 
 
@@ -203,14 +199,6 @@ def _begins_among_plain(line: DraftLine, last: _Piece, *, one_a_line: bool) -> b
     return last.is_whole and (is_start or (is_whole and line.text[:1].isupper() and not is_bare))
 
 
-def _ids_apart(entry: ListEntry) -> Iterator[ListEntry]:
-    """The identifiers of an entry that has nothing else, "PMID 1234567, 2345678"; else the entry itself."""
-    words = [word.strip("[]().:#") for word in entry.text.translate(_SEPARATORS).split()]
-    ids = [f"PMID {one}" if one.isdecimal() else one for one in words if one.upper() not in _NAMES_OF_IDS]
-    is_list = len(ids) > 1 and all(map(is_bare_id, ids)) and all(any(stated_ids(one)) for one in ids)
-    yield from (entry._replace(text=one, label="") for one in ids) if is_list else (entry,)
-
-
 class FoundList(NamedTuple):
     """A list of references: its entries, and the lines of the draft that it takes, `first` up to `end`."""
 
@@ -222,7 +210,7 @@ class FoundList(NamedTuple):
 def with_lists_apart(text: str) -> str:
     """`text` with an empty line before headings of lists, and a line for each entry of a list that is written on one
     line, and for its heading, "References: 1. Berg … 2. Ruiz …"."""
-    lines = ("\n" + line if _title(line) in draft_words("list") else line for line in text.split("\n"))
+    lines = ("\n" + line if _title(line) in DRAFT_WORDS["list"] else line for line in text.split("\n"))
     return "\n\n".join(map(_with_list_apart, "\n".join(lines).split("\n\n")))
 
 
@@ -241,14 +229,27 @@ def _with_list_apart(text: str) -> str:
         return text
     before = text[: starts[0]].rstrip()
     tails = [" ".join(before.split()[-count:]) for count in (4, 3, 2, 1)]
-    title = next((tail for tail in tails if _title(tail) in draft_words("list")), "")
+    title = next((tail for tail in tails if _title(tail) in DRAFT_WORDS["list"]), "")
     is_apart = title or not before or "\n" in text[len(before) : starts[0]]
     return "\n".join((before.removesuffix(title), title, *parts)) if is_apart and not is_prose(pieces[0]) else text
 
 
 def reference_lists(lines: Sequence[DraftLine]) -> list[FoundList]:
     """The lists of a draft that have entries; without headings, the block of entries at its end, or all of it."""
-    headed = [one for one in _headed(lines) if one.entries]
+    headed, last = list[FoundList](), 0
+    for at, line in enumerate(lines):
+        title = _title(line.text) if at >= last and line.block.kind != "item" else ""
+        is_list = title in DRAFT_WORDS["list"]
+        if is_list or title in DRAFT_WORDS["maybe"] or re.split(r"[ -]", title)[-1] in DRAFT_WORDS["list"]:
+            # No line ends the list that goes on with the words of another one.
+            rest = (n for n in range(at + 1, len(lines)) if lines[n].opens or not lines[n - 1].text[-1:].isalpha())
+            end = next((n for n in rest if _ends_list(lines[n], line)), len(lines))
+            entries = entries_in(lines[at + 1 : end])
+            sure = [one for one in entries if is_surely_entry(one.text) or (one.label and is_whole_entry(one.text))]
+            sure += (one for one in entries if is_repeated(one.text))
+            if is_list or 2 * len(sure) > len(entries):
+                headed += [FoundList(at, end, entries)] if entries else []
+                last = end
     return [one for one in headed if not all(entry.reason for entry in one.entries)] or _unheaded(lines) or headed
 
 
@@ -258,37 +259,11 @@ def _title(line: str) -> str:
     return (_AROUND_TITLE.sub("", bare).strip(_MARKUP) or bare).casefold() if len(bare) <= _LONGEST_HEADING else ""
 
 
-def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
-    last = 0
-    for at, line in enumerate(lines):
-        title = _title(line.text) if at >= last and line.block.kind != "item" else ""
-        is_list = title in draft_words("list")
-        if is_list or title in draft_words("maybe") or re.split(r"[ -]", title)[-1] in draft_words("list"):
-            end = _end(lines, at)
-            entries = entries_in(lines[at + 1 : end])
-            if is_list or _are_entries(entries):
-                yield FoundList(at, end, entries)
-                last = end
-
-
-def _are_entries(entries: Sequence[ListEntry]) -> bool:
-    sure = [one for one in entries if is_surely_entry(one.text) or (one.label and is_whole_entry(one.text))]
-    sure += (one for one in entries if is_repeated(one.text))
-    return 2 * len(sure) > len(entries)
-
-
-def _end(lines: Sequence[DraftLine], heading: int) -> int:
-    """The line before which the list under a heading ends: no line that goes on with the words of another one."""
-    rest = range(heading + 1, len(lines))
-    apart = (at for at in rest if lines[at].opens or not lines[at - 1].text[-1:].isalpha())
-    return next((at for at in apart if _ends_list(lines[at], lines[heading])), len(lines))
-
-
 def _ends_list(line: DraftLine, heading: DraftLine) -> bool:
     title = _title(line.text)
     name, number, *_ = [*title.split(), "", ""]
-    is_float = name in draft_words("float") and 0 < len(number.rstrip(".:")) < 5  # "Table 2. Doses"
-    if title in draft_words("list") or title in draft_words("other") or is_float:
+    is_float = name in DRAFT_WORDS["float"] and 0 < len(number.rstrip(".:")) < 5  # "Table 2. Doses"
+    if title in DRAFT_WORDS["list"] or title in DRAFT_WORDS["other"] or is_float:
         return True
     # A part of the list does not end it: "### Books" under "## References".
     is_next = line.block.kind == "heading" and not 0 < heading.block.level < line.block.level
@@ -313,11 +288,8 @@ def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
     first = next(starts, len(sure))
     if len(sure) - first < min(2, len(sure)) or not sure:
         return []
-    while first and _may_belong(entries[first - 1].text):
+    for before in (one.text for one in entries[:first][::-1]):  # does it belong to the list, too?
+        if not (has_date_or_id(before) or starts_with_names(before)) or has_verbs(before) or is_prose(before):
+            break
         first -= 1
     return [FoundList(places[entries[first].place] if first else 0, end, entries[first:])]
-
-
-def _may_belong(text: str) -> bool:
-    """Whether something right before a list without a heading belongs to it."""
-    return (has_date_or_id(text) or starts_with_names(text)) and not (has_verbs(text) or is_prose(text))

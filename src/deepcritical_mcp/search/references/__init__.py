@@ -1,6 +1,6 @@
 """References as people write them, and the records that they mean.
 
-A reference is not parsed, it is explained: `compare` lays a record along it, and says of each of its fields where it
+A reference is not parsed, it is explained: `Agreement` lays a record along it, and says of each of its fields where it
 stands there: exactly, abbreviated, shortened, changed, or not at all; and what no field explains. `agreement` has the
 table of what is a difference. `read_reference` takes a reference in any style, also BibTeX, RIS and CSL-JSON.
 """
@@ -8,8 +8,7 @@ table of what is a difference. `read_reference` takes a reference in any style, 
 from __future__ import annotations
 
 from deepcritical_mcp.search.references.agreement import Agreement as Agreement
-from deepcritical_mcp.search.references.agreement import compare as compare
-from deepcritical_mcp.search.references.agreement import title_agreement as title_agreement
 from deepcritical_mcp.search.references.title_places import are_similar as are_similar
+from deepcritical_mcp.search.references.title_places import title_agreement as title_agreement
 from deepcritical_mcp.search.references.written import WrittenReference as WrittenReference
 from deepcritical_mcp.search.references.written import read_reference as read_reference

@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from deepcritical_mcp.evidence.titles import identifies, is_generic, is_translation, tokens
+from deepcritical_mcp.evidence.titles import identifies, is_generic, tokens
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
 from deepcritical_mcp.search.references.name_places import (
     ET_AL,
@@ -49,17 +49,15 @@ from deepcritical_mcp.search.references.number_places import (
     written_numbers,
     years_only,
 )
-from deepcritical_mcp.search.references.plain_text import WORD, Span, blanked, listed_words, without
+from deepcritical_mcp.search.references.plain_text import WORD, WORD_LISTS, Span, blanked, without
 from deepcritical_mcp.search.references.title_places import (
     LEAST_WORDS,
-    ORDER,
-    TitleAgreement,
     content_left,
     end_of_longer_title,
     find_title,
     start_of_longer_title,
+    title_agreement,
     title_span,
-    titles_agree,
 )
 from deepcritical_mcp.search.references.written import WrittenReference
 
@@ -185,7 +183,12 @@ class Agreement:
         """What the places that were found say."""
         record, people, journal = self._record, self._people, self._journal_field
         is_theirs, is_other = people.verdict in ("agrees", "minor"), journal.verdict == "differs"
-        fields = {one.field: one for one in (self._compare_title(), self._compare_people())}
+        is_short = self._entry is not None and people.verdict == "agrees" and people.named > 0
+        true = people.true or ", ".join(author.short for author in record.authors[: None if is_short else 3])
+        written, span = people.written or self._text[slice(*people.span)], people.span
+        verdict = "minor" if is_short else people.verdict
+        authors = FieldAgreement("authors", verdict, written, true, None if verdict == "absent" else span)
+        fields: dict[StatedField, FieldAgreement] = {"title": self._compare_title(), "authors": authors}
         for role in ROLES:
             one = self._numbers.by_role.get(role)
             span = (one.start, one.start + 4 if role == "year" else one.end) if one else None
@@ -210,13 +213,6 @@ class Agreement:
         self.unread = tuple(role for role in roles if self._place[role] and role not in by_role)
         ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
         self.further = _further_work(self._text[max(ends) :], own)
-
-    def _compare_people(self) -> FieldAgreement:
-        people, authors = self._people, self._record.authors
-        is_short = self._entry is not None and people.verdict == "agrees" and people.named > 0
-        true = people.true or ", ".join(author.short for author in authors[: None if is_short else 3])
-        written, verdict = people.written or self._text[slice(*people.span)], "minor" if is_short else people.verdict
-        return FieldAgreement("authors", verdict, written, true, None if verdict == "absent" else people.span)
 
     def _strange(self, text: str, *, is_title: bool = False) -> list[str]:
         """Words of content that the record's names and journals, or its title as well, do not have."""
@@ -292,7 +288,7 @@ def years_of(record: Publication) -> list[int]:
     return [int(year) for date in dates if date != UNKNOWN_DATE for year in YEAR.findall(date)]
 
 
-def own_number(role: Role, record: Publication) -> str:
+def own_number(role: str, record: Publication) -> str:
     """A number of a record's place."""
     return str(next(iter(years_of(record)), "")) if role == "year" else str(getattr(record, role))
 
@@ -334,14 +330,6 @@ def _pages(text: str) -> list[str]:
     return [first, f"{first[: max(0, len(first) - len(last))]}{last}"] if last else [first]
 
 
-def is_minor_title(written: str, true: str) -> bool:
-    """Whether a title that is not the record's as a whole is translated, or cut off, as programs do after 60
-    characters."""
-    words, whole = tokens(written.rstrip(" .…")), tokens(true)
-    is_cut = written.rstrip().endswith(("…", "...")) or len(written) >= 60
-    return is_translation(written, true) or (is_cut and 0 < len(words) < len(whole) and whole[: len(words)] == words)
-
-
 _FAMILY = r"[^\W\d_a-zß-öø-ÿ][\w'’‐-]{1,40}"
 _NAMED = re.compile(
     rf"{_FAMILY} [A-Z]{{1,3}}[,.]|{_FAMILY}, [A-Z]\.|\b[A-Z]\. {_FAMILY}|"
@@ -358,24 +346,10 @@ def journals_of(record: Publication) -> list[str]:
     return [name for name in (*names, record.publisher if record.form == "preprint" else "") if name]
 
 
-def compare(reference: WrittenReference, record: Publication) -> Agreement:
-    """Lay a record along a reference."""
-    return Agreement(reference, record)
-
-
-def title_agreement(written: str, record: Publication) -> TitleAgreement:
-    """Whether a title, as a caller wrote it, is the record's; the beginning of one may end in "…"."""
-    if written.rstrip().endswith(("…", "...")):
-        return "agrees" if is_minor_title(written, record.title) else "differs"
-    titles = (record.title, record.vernacular_title)
-    found: list[TitleAgreement] = [titles_agree(written, name) for name in titles if name]
-    return min(found, key=lambda one: ORDER[one]) if found else "differs"
-
-
 def _further_work(behind: str, own: frozenset[str]) -> str:
     """A work in what stands behind everything that a record explains: a place other than its `own` numbers, or names
     with words of a title or a year; "" if there is none."""
-    is_remark = not listed_words("of the work").isdisjoint(word.lower() for word in WORD.findall(behind))
+    is_remark = not WORD_LISTS["of the work"].isdisjoint(word.lower() for word in WORD.findall(behind))
     if is_remark or (numbers_of(behind) <= own and not _NAMED.search(behind)):
         return ""
     left = [word for word in content_left(behind, ()) if f" {word}" in behind and word.isalpha()]

@@ -17,12 +17,12 @@ from pylatexenc.latexwalker import LatexWalker, get_default_latex_context_db
 from pylatexenc.macrospec import std_environment, std_macro
 
 from deepcritical_mcp.data_files import data_table
-from deepcritical_mcp.search.references.plain_text import listed_words
+from deepcritical_mcp.search.references.plain_text import WORD_LISTS
 
 logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)  # what is wrong in a draft is not ours to log
-_CITES = {f"{one}{end}" for name in listed_words("latex cites") for one in (name, name.title()) for end in ("", "s")}
+_CITES = {f"{one}{end}" for name in WORD_LISTS["latex cites"] for one in (name, name.title()) for end in ("", "s")}
 _KINDS = ("dropped", "switches", "lists", "quotations", "skipped")
-_DROPPED, _SWITCHES, _LISTS, _QUOTATIONS, _SKIPPED = (listed_words(f"latex {kind}") for kind in _KINDS)
+_DROPPED, _SWITCHES, _LISTS, _QUOTATIONS, _SKIPPED = (WORD_LISTS[f"latex {kind}"] for kind in _KINDS)
 """Commands that print nothing, of what they are given or of themselves; environments, the last ones of no prose."""
 _COMMANDS = {name: row.split("|") for name, row in data_table(__file__, "latex_commands.txt").items()}
 _FRAMES = {name: frame.replace("¶", "\n\n") for name, (_, frame) in _COMMANDS.items() if frame}

@@ -21,18 +21,18 @@ from deepcritical_mcp.search.references.number_places import YEAR
 from deepcritical_mcp.search.references.plain_text import (
     BRACKETED,
     WORD,
+    WORD_LISTS,
     Span,
     folded,
-    listed_words,
     unaccented,
     without,
 )
 
-_HAN, _OTHERS = "[\u4e00-\u9fff]", "|".join(sorted(listed_words("and others")))
+_HAN, _OTHERS = "[\u4e00-\u9fff]", "|".join(sorted(WORD_LISTS["and others"]))
 ET_AL = re.compile(rf"(?i)\b(?:{_OTHERS})(?!\w)|& al\b|(?<!{_HAN})等(?!{_HAN})")
 """What stands for the other authors, in the languages of most references."""
 _PIECE = re.compile(
-    rf"[,;&/|]|…|\.\.\.|(?<![\w‐-])(?:{'|'.join(sorted(listed_words('and')))})(?![\w.‐-])|(?<=[^\W\d_A-Z])\.\s(?=[A-Z])|"
+    rf"[,;&/|]|…|\.\.\.|(?<![\w‐-])(?:{'|'.join(sorted(WORD_LISTS['and']))})(?![\w.‐-])|(?<=[^\W\d_A-Z])\.\s(?=[A-Z])|"
     r"(?:(?<=[a-z] [A-Z])|(?<=[a-z] [A-Z]{2})) (?=[A-Z][a-z]{2,30} [A-Z]{1,2}\b(?!\.))"
 )
 """What parts names: also a full stop, where no semicolon does, and initials: "Berg JA Ruiz K"."""
@@ -152,7 +152,7 @@ def people_in(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
         for word in (*_family(author), "".join(_key(author.family))):
             owners.setdefault(word, []).append(at)
     for start, end in _pieces(listed):
-        every = [one for one in WORD.finditer(listed, start, end) if one[0].lower() not in listed_words("beside names")]
+        every = [one for one in WORD.finditer(listed, start, end) if one[0].lower() not in WORD_LISTS["beside names"]]
         words = [one for one in every if not one[0].islower() or len(one[0]) == 1 or one[0] in owners]
         is_latin = all("LATIN" in unicodedata.name(one, "") for one in listed[start:end] if one.isalpha())
         if not words or not is_latin:  # others cannot be compared
@@ -179,7 +179,7 @@ def people_in(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
         is_given = not bare or not authors or all(_capitals(one[0]) in known for one in rest)
         if at < 0 and before and not before.letters and is_given:
             found[-1] = before._replace(letters=letters, span=(before.span[0], words[-1].end()))
-        elif at >= 0 or (bare and listed_words("groups").isdisjoint(map(str.lower, rest))):
+        elif at >= 0 or (bare and WORD_LISTS["groups"].isdisjoint(map(str.lower, rest))):
             letters = letters if at >= 0 or len(bare) < len(rest) else ""
             found.append(Person((every[0].start(), every[-1].end()), bare, letters, at))
         if is_end:
@@ -191,11 +191,8 @@ def _author_of(named: Sequence[int], keys: set[str], before: Sequence[Person], a
     """Which of the authors with such a family name is meant (-1 of none): best one who has all of it, was not named
     before, and whose turn it is."""
     taken = {one.at for one in before}
-
-    def rank(at: int) -> tuple[bool, ...]:
-        return {*_family(authors[at])} <= keys, at not in taken, at == len(before)
-
-    return max(named, key=rank, default=-1)
+    ranks = {at: ({*_family(authors[at])} <= keys, at not in taken, at == len(before)) for at in named}
+    return max(named, key=ranks.__getitem__, default=-1)
 
 
 def _is_person(author: AuthorName) -> bool:
@@ -291,7 +288,7 @@ def find_journal(text: str, hidden: Span | None, names: Sequence[str], near: int
         return None
     first, stop = int(-best[-1]), int(best[0] - best[-1])
     start, end = words[first].start(), words[stop - 1].end()
-    known = frozenset(word for name in names for word in _split(name))
+    known = frozenset(_plain(word) for name in names for word in _WORD.findall(name))
     before = [*_added(text, words[:first][::-1], start, known, is_before=True)]
     behind = [*_added(text, words[stop:], end, known, is_before=False)]
     return JournalPlace(start, end, before[-1].start() if before else start, behind[-1].end() if behind else end)
@@ -313,7 +310,7 @@ def _added(
         if is_before and len(one[0]) <= 3 and one[0].isupper() and one[0] != "J":  # somebody's initials
             return
         is_own = word in known or (len(word) > 1 and any(_abbreviates(word, other) for other in known))
-        if not is_own and word not in listed_words("in journals") | listed_words("behind journals"):
+        if not is_own and word not in WORD_LISTS["in journals"] | WORD_LISTS["behind journals"]:
             yield one
 
 
@@ -322,8 +319,8 @@ def _forms(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """The words of the names that a journal goes by, the longest first."""
     found = dict[tuple[str, ...], None]()
     forms = [form for name in names for form in (_QUALIFIER.sub("", name), name)]
-    for name in (*forms, *(other for form in forms for other in _RENAMED.get(_telling(_split(form)), ()))):
-        words = _telling(_split(name))
+    for name in (*forms, *(other for form in forms for other in _RENAMED.get(_telling(form), ()))):
+        words = _telling(name)
         sizes = range(_INITIALS_OF_MANY, len(words) + 1)
         found |= {("".join(word[0] for word in words[:size]),): None for size in sizes}
         begun = (words[:size] for size in sizes if len("".join(words[:size])) >= _FIRST_LETTERS)
@@ -331,8 +328,9 @@ def _forms(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     return tuple(sorted(found, key=len, reverse=True))
 
 
-def _telling(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(word for word in words if word not in listed_words("in journals"))
+def _telling(name: str) -> tuple[str, ...]:
+    """The words of a name by which it is known."""
+    return tuple(word for word in map(_plain, _WORD.findall(name)) if word not in WORD_LISTS["in journals"])
 
 
 def _matched(words: Sequence[re.Match[str]], first: int, form: Sequence[str]) -> int:
@@ -342,7 +340,7 @@ def _matched(words: Sequence[re.Match[str]], first: int, form: Sequence[str]) ->
         word, is_name = _plain(begin), len(form[0]) > 4 and begin[0].isupper()
         return int(word == form[0] or (is_name and len(word) >= 4 and form[0].startswith(word)))
     for wanted in form:
-        while first < at < len(words) and _plain(words[at][0]) in listed_words("in journals") - {wanted}:
+        while first < at < len(words) and _plain(words[at][0]) in WORD_LISTS["in journals"] - {wanted}:
             at += 1
         if at >= len(words):
             return 0
@@ -363,10 +361,6 @@ def _abbreviates(one: str, other: str) -> bool:
     return short[0] == long[0] and all(letter in letters for letter in short)
 
 
-def _split(name: str) -> list[str]:
-    return [_plain(found) for found in _WORD.findall(name)]
-
-
 @lru_cache(maxsize=8192)
 def _plain(word: str) -> str:
     return plain_letters(word).replace("'", "").replace("’", "")
@@ -376,7 +370,7 @@ _RENAMED = dict[tuple[str, ...], list[str]]()
 """Names of journals that continue each other, and names that readers use, by each of them."""
 for _names in (row.split("/") for row in data_lines(__file__, "journal_names.txt")):
     for _name in _names:
-        _RENAMED.setdefault(_telling(_split(_name)), []).extend(_names)
+        _RENAMED.setdefault(_telling(_name), []).extend(_names)
 
 
 def sentences_back(text: str) -> Iterator[Span]:
@@ -398,7 +392,7 @@ def other_journal(text: str, start: int, end: int, authors: Sequence[AuthorName]
     part = without(BRACKETED, text[start : max(start, end)])
     for first, last in sentences_back(part):
         words = WORD.findall(part[first:last])
-        small = sum(word.islower() and word not in listed_words("in journals") for word in words)
+        small = sum(word.islower() and word not in WORD_LISTS["in journals"] for word in words)
         is_name = any(word != word.lower() for word in words) and small <= _MOST_SMALL
         if is_name and not has_author(part[first:last], authors):
             return start + first, start + last

@@ -11,10 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from deepcritical_mcp.evidence.titles import plain_letters
-from deepcritical_mcp.search.references.plain_text import WORD, Span, blanked, listed_words, without
+from deepcritical_mcp.search.references.plain_text import WORD, WORD_LISTS, Span, blanked, without
 
 Role = Literal["year", "volume", "issue", "pages"]
-MONTHS = listed_words("months") | {name.lower() for name in (*calendar.month_name[1:], *calendar.month_abbr[1:])}
+MONTHS = WORD_LISTS["months"] | {name.lower() for name in (*calendar.month_name[1:], *calendar.month_abbr[1:])}
 _NUMBER = re.compile(
     r"(?<!\d)([A-Za-z]{0,5})(\d{1,20})([A-Za-z]{0,2}\b)?(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,20}(?:\.\d{1,2})?[A-Za-z]?)(?!\d))?"
 )
@@ -30,7 +30,7 @@ _MONTHS = re.compile(
 )
 """Days and months in front of a year."""
 NOT_OF_THE_PLACE = re.compile(
-    rf"\b(?:{'|'.join(sorted(listed_words('dates apart')))}|acesso em)\b(?! ahead)"
+    rf"\b(?:{'|'.join(sorted(WORD_LISTS['dates apart']))}|acesso em)\b(?! ahead)"
     r"[^;\])]{0,40}?\b(?:1[5-9]|20)\d\d\b(?:[-/. ](?:[A-Z][a-z]{2,8}\b|\d{1,2}\b(?![(:]))){0,2}"
     r"|(?<=\b[12]\d\d\d)[a-z]?\s?\[[^\[\]]{1,60}\]"
     r"|\s?[(\[](?:published |an? |see |with |has been |was )?(?:retract|withdrawn|errat|correct|corrigend|addend|"
@@ -43,9 +43,9 @@ NOT_OF_THE_PLACE = re.compile(
 )
 """The day of a visit or of a month; what became of the work; how many pages it has; the number of a list."""
 ROLES: tuple[Role, ...] = ("year", "volume", "issue", "pages")
-_LEADS: Mapping[str, Role] = {word: role for role in ROLES[1:] for word in listed_words(role)}
+_LEADS: Mapping[str, Role] = {word: role for role in ROLES[1:] for word in WORD_LISTS[role]}
 """Words in front of a number, and which number that is."""
-_JOINING = MONTHS | _LEADS.keys() | listed_words("supplement") | listed_words("joining")
+_JOINING = MONTHS | _LEADS.keys() | WORD_LISTS["supplement"] | WORD_LISTS["joining"]
 JOINING = _JOINING | {*map(plain_letters, _JOINING)}
 _FAR, _MOST = 40, 12
 """Characters between two numbers of one place; numbers of one place."""
@@ -128,7 +128,7 @@ def written_numbers(text: str) -> list[WrittenNumber]:
     for one in _NUMBER.finditer(text):
         start, end = one.span()
         lead = last[1].lower() if (last := _LEAD.search(text, max(0, start - 24), start)) else ""
-        if lead in listed_words("supplement") and found:
+        if lead in WORD_LISTS["supplement"] and found:
             if "(" not in text[found[-1].end : start]:  # "150 Suppl 2"
                 found[-1] = found[-1]._replace(end=end)
             continue
@@ -168,12 +168,8 @@ def find_numbers(text: str, hidden: Sequence[Span], record: PlaceNumbers, head: 
     numbers = written_numbers(text)
     early = [one for one in numbers if one.start < head and one.is_year and not one.last]
     groups = _groups([one for one in numbers if one.start >= head], text) or [[]]
-
-    def worth(group: Sequence[WrittenNumber]) -> tuple[float, ...]:
-        matched = len({role for one in group for role in ROLES if _is(role, one, record)})
-        return matched, len(group) > 1, -group[0].start if group else 0
-
-    main = max(groups, key=worth)
+    matched = [len({role for one in group for role in ROLES if _is(role, one, record)}) for group in groups]
+    main = groups[max(range(len(groups)), key=lambda at: (matched[at], len(groups[at]) > 1, -at))]
     years = [*early, *(one for one in main if one.is_year and not (one.last and one.lead == "pages"))]
     # Only where another number is the year, one that looks like a year may be something else.
     no_year, found = _ABSENT["year"] + _LEFT * bool(early) + 0.25 * bool(years), list[_Found]()
@@ -221,9 +217,7 @@ def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     if one.lead and one.lead != role and role != "year":
         return 2.0
     form = 0.0 if one.lead == role else _form(role, one)
-    if _is(role, one, record):
-        return 0.1 * form
-    return (_OTHER[role] if record.get(role) else _FREE) + form
+    return 0.1 * form if _is(role, one, record) else (_OTHER[role] if record.get(role) else _FREE) + form
 
 
 def _form(role: Role, one: WrittenNumber) -> float:
@@ -232,6 +226,4 @@ def _form(role: Role, one: WrittenNumber) -> float:
         return 0.6 * one.is_year + 0.5 * bool(one.last) + 0.8 * one.in_brackets
     if role == "issue":
         return (0.5 + 0.5 * bool(one.last)) * (not one.in_brackets) + 0.6 * one.is_year
-    if role == "pages":
-        return 0.8 * (one.in_brackets and not one.last) - 0.05 * bool(one.last)
-    return 0.0
+    return 0.8 * (one.in_brackets and not one.last) - 0.05 * bool(one.last) if role == "pages" else 0.0

@@ -31,12 +31,7 @@ BRACKETED = re.compile(
 """Remarks on a work."""
 
 
-_LISTS = {name: frozenset(words.split()) for name, words in data_table(__file__, "words.txt").items()}
-
-
-def listed_words(name: str) -> frozenset[str]:
-    """The words of a list."""
-    return _LISTS[name]
+WORD_LISTS = {name: frozenset(words.split()) for name, words in data_table(__file__, "words.txt").items()}
 
 
 def blanked(text: str, spans: Iterable[Span]) -> str:
@@ -130,11 +125,6 @@ def _stated(kind: str, value: str, start: int, end: int, written: str) -> Stated
         ids, address = RecordIds(**{name: arxiv_doi(value) if kind == "arxiv" else _NORMALIZED[kind](value)}), ""
     key = next((f"{name}:{one.lower()}" for name, one in ids._asdict().items() if one), address)
     return StatedId(ids, key, kind, written, start, end)
-
-
-def are_forms(key: str, other: str) -> bool:
-    """Whether two identifiers are one, or forms of one DOI: "doi:10.1000/1", "doi:10.1000/1/full"."""
-    return key == other or (key.startswith("doi:") and (key.startswith(other) or other.startswith(key)))
 
 
 def balanced(address: str) -> str:

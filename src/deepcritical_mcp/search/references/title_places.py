@@ -19,13 +19,14 @@ from deepcritical_mcp.evidence.titles import (
     is_misprint,
     is_notice,
     is_opposite,
+    is_translation,
     likeness,
     tokens,
 )
 from deepcritical_mcp.models import Publication, without_retraction_mark
 from deepcritical_mcp.search.references.name_places import ET_AL, has_author
 from deepcritical_mcp.search.references.number_places import YEAR
-from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, Span, listed_words, without
+from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, WORD_LISTS, Span, without
 from deepcritical_mcp.text import FUNCTION_WORDS
 
 LEAST_WORDS, _ADDED_WORDS = 3, 3
@@ -95,12 +96,26 @@ def _main_titles(title: str) -> list[str]:
     return [one for one in mains if len(content_words(tokens(one))) >= _LEAST_MAIN and not is_notice(tokens(title))]
 
 
-def titles_agree(one: str, other: str) -> TitleAgreement:
-    """Whether two titles are the same but for function words, spelling and a subtitle; "minor" with slips."""
-    first, second = tokens(_bare(one)), tokens(_bare(other))
-    pairs = [(first, second), *((tokens(main), second) for main in _main_titles(one))]
-    pairs += [(tokens(main), first) for main in _main_titles(other)]
-    return min((_alike(*pair) for pair in pairs), key=lambda one: ORDER[one])
+def title_agreement(written: str, record: Publication) -> TitleAgreement:
+    """Whether a title, as a caller wrote it, is the record's but for function words, spelling and a subtitle; "minor"
+    with slips. The beginning of one may end in "…"."""
+    if written.rstrip().endswith(("…", "...")):
+        return "agrees" if is_minor_title(written, record.title) else "differs"
+    said, pairs = tokens(_bare(written)), list[tuple[Sequence[str], Sequence[str]]]()
+    for title in filter(None, (record.title, record.vernacular_title)):
+        true = tokens(_bare(title))
+        pairs += [(said, true), *((tokens(main), true) for main in _main_titles(written))]
+        pairs += ((tokens(main), said) for main in _main_titles(title))
+    found: list[TitleAgreement] = ["differs", *(_alike(*pair) for pair in pairs)]
+    return min(found, key=lambda one: ORDER[one])
+
+
+def is_minor_title(written: str, true: str) -> bool:
+    """Whether a title that is not the record's as a whole is translated, or cut off, as programs do after 60
+    characters."""
+    words, whole = tokens(written.rstrip(" .…")), tokens(true)
+    is_cut = written.rstrip().endswith(("…", "...")) or len(written) >= 60
+    return is_translation(written, true) or (is_cut and 0 < len(words) < len(whole) and whole[: len(words)] == words)
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> TitleAgreement:
@@ -221,7 +236,7 @@ def _is_stray(edge: Opcode, before: Opcode, after: Opcode) -> bool:
 
 def content_left(text: str, known: Collection[str]) -> list[str]:
     """The content words of a text that are neither known nor connectives."""
-    known = {*known} | listed_words("connectives")
+    known = {*known} | WORD_LISTS["connectives"]
     return [word for word in content_words(tokens(text)) if word not in known]
 
 

@@ -116,7 +116,7 @@ def read_reference(written: str) -> WrittenReference:
     raw = clean_text(written)
     if entry := read_entry(raw):
         _, ids, stated = _without_ids(clean_line(raw[:MAX_REFERENCE]))
-        says, known = entry.says, entry.ids.completed(ids)
+        says, known = entry.says(), entry.ids().completed(ids)
         place = f"{says.year}, vol. {says.volume}, no. {says.issue}, pp. {says.pages}."
         line = f"{says.people}. “{says.title}.” {says.journal}. {place}"
         return WrittenReference(_MARKUP.sub("", line), known, says, stated, entry)
@@ -173,7 +173,6 @@ class LabelledEntry:
         value = next(iter(self.values(statement)), "")
         return clean_line(_plain(str(value)) if self.form == "bibtex" else text_of(value))
 
-    @property
     def says(self) -> Statements:
         """What its fields say."""
         names = ("title", "journal", "volume", "issue", "pages")
@@ -198,17 +197,13 @@ class LabelledEntry:
                 names = (clean_line(_plain(name)) for name in listed)
                 yield from ("et al" if name == "others" else name for name in names if name)
 
-    @property
     def ids(self) -> RecordIds:
         """The identifiers in fields that name no kind of number in their value."""
         arxiv = f"arXiv:{self.said('eprint')}" if self.said("archive").lower() == "arxiv" else ""
         doi = normalize_doi(self.said("doi").removesuffix("[doi]") or arxiv_doi(arxiv))
-        pmcid = self.said("pmcid")
-        return RecordIds(
-            pmid=normalize_pmid(self.said("pmid")),
-            pmcid=normalize_pmcid(f"PMC{pmcid}" if pmcid.isdecimal() else pmcid),
-            doi=doi if doi.startswith("10.") else "",
-        )
+        pmid, pmcid = normalize_pmid(self.said("pmid")), self.said("pmcid")
+        pmcid = normalize_pmcid(f"PMC{pmcid}" if pmcid.isdecimal() else pmcid)
+        return RecordIds(pmid=pmid, pmcid=pmcid, doi=doi if doi.startswith("10.") else "")
 
 
 def read_entry(text: str) -> LabelledEntry | None:
