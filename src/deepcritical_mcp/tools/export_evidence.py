@@ -118,8 +118,8 @@ def record_part(
 
     def shortened(room: int) -> str:
         kept = content if room >= len(content) else f"{cut_at_sentence(content, room)} {GAP}" if room else NO_ABSTRACT
-        texts = (whole.text.model_copy(update={"content": kept}),)
-        brief = whole.model_copy(update={"texts": texts, "found_by": whole.found_by[-MAX_FOUND_BY:]})
+        texts = (whole.text.but(content=kept),)
+        brief = whole.but(texts=texts, found_by=whole.found_by[-MAX_FOUND_BY:])
         return written([*publications[:start], brief]).part(0, lambda _: True)[0]
 
     room = largest(0, len(content), lambda room: fits(shortened(room), limit))

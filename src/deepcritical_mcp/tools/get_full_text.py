@@ -116,37 +116,37 @@ class _DocumentAnswer:
             return self._in_order(head, self._pieces, [ABSTRACT], offset, step)
         if [one.casefold() for one in names] == [OUTLINE]:
             step = self._session.next_step(self._first_step(shortened_outline(self._pieces, MAX_OUTLINE)))
-            return self._outlined(head.model_copy(update={"next_step": step}), outline_of(self._pieces), offset)
+            return self._outlined(head.but(next_step=step), outline_of(self._pieces), offset)
         chosen, remarks = selected(self._pieces, names) if names else ([], [])
-        head = head.model_copy(update={"warnings": (*head.warnings, *remarks)})
+        head = head.but(warnings=(*head.warnings, *remarks))
         if question:
             passages, following, problem = await self._best(head, question, chosen, page)
             if passages:
-                head = head.model_copy(update={"next_offset": following, "offset": offset})
+                head = head.but(next_offset=following, offset=offset)
                 return self._answered(head, question, names, passages)
             if offset:
                 raise InvalidInputError(f"offset: no passage follows the first {offset:,}. offset=0 begins again.")
-            head = head.model_copy(update={"warnings": (*head.warnings, problem)})
+            head = head.but(warnings=(*head.warnings, problem))
         if not names:
             shown = shortened_outline(self._pieces, MAX_OUTLINE)
             left, lists = sum(one.kind != "table" for one in self._pieces) - len(shown), f'sections=["{OUTLINE}"]'
             note = f"The outline leaves out {left} inner parts, counted with what they are in: {lists} lists all."
             warnings = (*head.warnings, *([note] if left else []))
-            head = self._outlined(head.model_copy(update={"warnings": warnings}), shown)
+            head = self._outlined(head.but(warnings=warnings), shown)
         own = own_pieces(self._pieces)
         if not chosen and (offset or sum(len(one.text) for one in own) <= SHORT_TEXT):
             chosen, names = own, [ALL]
         if chosen:
             others = "" if any(one.kind == "sub_article" for one in chosen) else sub_articles(self._pieces)
             return self._in_order(head, chosen, names, offset, self._quoting(_first_anchor(chosen)), others)
-        return head.model_copy(update={"next_step": self._session.next_step(self._first_step(head.outline))})
+        return head.but(next_step=self._session.next_step(self._first_step(head.outline)))
 
     def _head(self) -> Document:
         found, text = self._found, self._found.text
         # Nobody must cite what nobody knows: it has a heading only.
         title, ids = f"[Unknown: {self._asked.name}]", self._asked.ids._asdict()
         page = Publication.of("page", NO_ABSTRACT, provider="", source="web", title=title, url=self._asked.url, **ids)
-        unknown = Citation.of(page).model_copy(update={"reference": ""})
+        unknown = Citation.of(page).but(reference="")
         return Document(
             session_id=self._session.store.session_id,
             id=found.id,
@@ -166,14 +166,12 @@ class _DocumentAnswer:
         if offset >= len(outline) > 0:
             told = f"offset: the outline has {len(outline)} entries; offset {offset:,} is past the end."
             raise InvalidInputError(told)
-        return head.model_copy(
-            update={
-                "outline": tuple(outline[offset:]),
-                "tables": () if offset else tables_of(self._pieces),
-                "offset": offset,
-                "characters": len(outline),
-                "call": self._call(sections=[OUTLINE]),
-            }
+        return head.but(
+            outline=tuple(outline[offset:]),
+            tables=() if offset else tables_of(self._pieces),
+            offset=offset,
+            characters=len(outline),
+            call=self._call(sections=[OUTLINE]),
         )
 
     def _in_order(
@@ -186,15 +184,13 @@ class _DocumentAnswer:
                 f"offset: what was asked for has {total:,} characters; nothing follows character {offset:,}. "
                 "offset=0 begins again."
             )
-        return head.model_copy(
-            update={
-                "form": "text",
-                "passages": tuple(passages_from(pieces, offset, self._limit)),
-                "offset": offset,
-                "characters": total,
-                "call": self._call(sections=names),
-                "next_step": self._session.next_step(*steps),
-            }
+        return head.but(
+            form="text",
+            passages=tuple(passages_from(pieces, offset, self._limit)),
+            offset=offset,
+            characters=total,
+            call=self._call(sections=names),
+            next_step=self._session.next_step(*steps),
         )
 
     def _answered(
@@ -206,13 +202,11 @@ class _DocumentAnswer:
         all_parts = "" if names or head.offset else f'Outline, tables and licence: sections=["{OUTLINE}"].'
         call, following = self._call(question=question, sections=names), head.next_offset if close else -1
         more = f"The next best passages: {call} offset={following}." if following >= 0 else ""
-        return head.model_copy(
-            update={
-                **self._with_passages(head, passages, *(() if close else (NOTHING_CLOSE,))),
-                "next_offset": following,
-                "call": call,
-                "next_step": self._session.next_step(more, nearby, all_parts, self._quoting(passages[0].anchor)),
-            }
+        return head.but(
+            **self._with_passages(head, passages, *(() if close else (NOTHING_CLOSE,))),
+            next_offset=following,
+            call=call,
+            next_step=self._session.next_step(more, nearby, all_parts, self._quoting(passages[0].anchor)),
         )
 
     def _with_passages(self, head: Document, passages: Sequence[DocumentPassage], *notes: str) -> dict[str, object]:

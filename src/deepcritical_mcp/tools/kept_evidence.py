@@ -65,7 +65,7 @@ async def list_evidence(
     session = await session_for(ctx, session_id, may_open=False)
     witness = (await application(ctx).services()).witness.title
     page = await page_of(session.store, offset, max_results, status=status, marked=marked, witness=witness)
-    return page.model_copy(update={"next_step": session.next_step("" if session.is_empty else page.next_step)})
+    return page.but(next_step=session.next_step("" if session.is_empty else page.next_step))
 
 
 async def page_of(
@@ -97,7 +97,7 @@ async def page_of(
         matching=len(matching),
         statuses=dict(statuses.most_common()),
         marks=dict([*sorted(decisions.items(), key=lambda row: MARKS.index(row[0])), *tags.most_common()]),
-        items=summaries if len(days) > 1 else tuple(one.model_copy(update={"status_checked": ""}) for one in summaries),
+        items=summaries if len(days) > 1 else tuple(one.but(status_checked="") for one in summaries),
         asked=f"{asked_on(*days).capitalize()}." if days else "",
         next_offset=following if following < len(matching) else -1,
         warnings=(*no_such_mark(marked, everything), *store.warnings(()), *beyond, *never),
@@ -194,18 +194,18 @@ async def get_evidence(
         silent = ", ".join(f"{id}@{anchor}" if anchor else id for (id, anchor), items in answers.items() if not items)
         nothing = f"No sentence matched in {silent}; it may use other words: read the whole text, without about."
         absent = (f"{id} does not contain {', '.join(sorted(terms))}." for id, terms in lacking.items() if terms)
-        quotations = [item.model_copy(update={"notes": ()}) for items in answers.values() for item in items]
+        quotations = [item.but(notes=()) for items in answers.values() for item in items]
         lost = [place.id for place in places if place not in answers]
         listed = await _listed(session, quotations, lost, wrong, *problems.values(), *absent, nothing if silent else "")
-        return listed.model_copy(update={"warnings": store.warnings({split_text_id(place.id)[0] for place in places})})
+        return listed.but(warnings=store.warnings({split_text_id(place.id)[0] for place in places}))
     wanted = list(dict.fromkeys(part.id for part in parts))
     found = await store.get(wanted)
     records = await store.publications(wanted)
-    found = {id: item.model_copy(update={"details": _details(records[id], item.id)}) for id, item in found.items()}
+    found = {id: item.but(details=_details(records[id], item.id)) for id, item in found.items()}
     held = [_read(found[part.id], part, texts[part.id]) for part in parts if part.id in found and part.id in texts]
     lost = [id for id in wanted if id not in found]
     listed = await _listed(session, [item for item, _ in held], lost, wrong, *problems.values())
-    return listed.model_copy(update={"offset": offset, "starts": tuple(start for _, start in held)})
+    return listed.but(offset=offset, starts=tuple(start for _, start in held))
 
 
 class _Part(NamedTuple):
@@ -266,21 +266,21 @@ def _read(item: Evidence, part: _Part, text: Text) -> tuple[Evidence, int]:
     if part.anchor and (read := excerpt(text, part.anchor)):
         where, content, start = read
         placed = {"section": section_of(where), "anchor": part.anchor, "notes": (), "details": _licence(text)}
-        whole = item.model_copy(update={"content": content, **placed})
+        whole = item.but(content=content, **placed)
         return _between(whole, part.start, None) if part.start else whole, start + part.start
     # The content ends with the paper's own text; from there on, its section says whose it is.
     own, start = own_length(text.parts, len(item.content)), part.start
     if start >= own and own < len(item.content):
-        item = item.model_copy(update={"section": section_of([one for one in text.parts if one.start <= start][-1])})
+        item = item.but(section=section_of([one for one in text.parts if one.start <= start][-1]))
     elif own < len(item.content):
         rest = f'{NOT_OWN}: what follows character {own:,}; get_evidence ids=["{item.id}@{own}-"].'
-        item = item.model_copy(update={"content": item.content[:own].rstrip(), "details": (*item.details, rest)})
+        item = item.but(content=item.content[:own].rstrip(), details=(*item.details, rest))
     return _between(item, start, part.end) if start or part.end is not None else item, start
 
 
 def _between(item: Evidence, start: int, end: int | None) -> Evidence:
     """Part of the content, without the notes and details, which were shown with its beginning."""
-    return item.model_copy(update={"content": item.content[start:end], "notes": (), "details": ()})
+    return item.but(content=item.content[start:end], notes=(), details=())
 
 
 def _details(record: Publication, shown: str) -> tuple[str, ...]:

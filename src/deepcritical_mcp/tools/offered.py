@@ -38,12 +38,12 @@ def as_offered(result: ResultT, hidden: Collection[str]) -> ResultT:
         update["warnings"] = tuple(filter(None, (without_tools(text, hidden) for text in texts)))
     if isinstance(result, AddResult):
         reasons = ((one, without_tools(one.reason, hidden) or one.reason) for one in result.rejected)
-        update["rejected"] = tuple(one.model_copy(update={"reason": reason}) for one, reason in reasons)
+        update["rejected"] = tuple(one.but(reason=reason) for one, reason in reasons)
     if isinstance(result, (SearchResult, EvidenceList)) and "get_evidence" in hidden:
         is_found = isinstance(result, SearchResult) and result.providers and "semantic_search" not in hidden
         instead = r'\1: semantic_search detail="full" …]' if is_found else r"\1 …]"
         update["evidence"] = tuple(
-            one.model_copy(update={"content": _CUT_MARK.sub(instead, one.content)}) if one.content_truncated else one
+            one.but(content=_CUT_MARK.sub(instead, one.content)) if one.content_truncated else one
             for one in result.evidence
         )
     return result.model_copy(update=update) if update else result

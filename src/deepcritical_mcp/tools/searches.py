@@ -96,7 +96,7 @@ def search_spec(
         steps = next_steps(result, wanted, more)
         if not result.evidence and wanted.offset >= result.total_found > 0:
             steps = ("There are no results at this offset: use a smaller one.",)
-        return result.model_copy(update={"next_step": session.next_step(*steps)})
+        return result.but(next_step=session.next_step(*steps))
 
     shown: dict[str, Any] = {"changes_session": True, "on_board": True, "is_basic": is_basic, "source": source}
     return ToolSpec(run, title, icon, SearchResult, hints(read_only=True, open_world=True), **shown)
@@ -448,7 +448,7 @@ async def expand_queries(
         step = "Translate the topic into English and call expand_queries again."
     steps = session.next_step(step) if session else step
     notes = syntax_notes(topic) if uses_pubmed_syntax(topic) else ()
-    return expansion.model_copy(update={"next_step": steps, "warnings": (*unused, *notes, *expansion.warnings)})
+    return expansion.but(next_step=steps, warnings=(*unused, *notes, *expansion.warnings))
 
 
 async def _pmids_of(seeds: Iterable[str], session: CallSession | None) -> list[str]:

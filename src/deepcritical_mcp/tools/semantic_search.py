@@ -143,7 +143,7 @@ async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted
         for item in passages:
             key = item.id, item.anchor
             if key not in found or found[key].relevance < item.relevance:
-                found[key] = item.model_copy(update={"session_id": one.session_id, "found_by": ()})
+                found[key] = item.but(session_id=one.session_id, found_by=())
     ordered = sorted(found.values(), key=lambda item: -item.relevance)
 
     def answer(some: slice) -> SearchResult:
@@ -162,15 +162,12 @@ async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted
         *_on(shown, page.offset, following),
         'Each passage names its session: get_evidence ids=["…"] session_id="…" reads on there.' if shown else "",
     )
-    return answer(place).model_copy(update={"next_offset": following, "next_step": " ".join(filter(None, steps))})
+    return answer(place).but(next_offset=following, next_step=" ".join(filter(None, steps)))
 
 
 def _briefly(items: Sequence[Evidence]) -> list[Evidence]:
     """The evidence about as short as it is quoted."""
-    return [
-        one if one.anchor else one.model_copy(update={"content": one.content[: int(FILLED * _room(one))]})
-        for one in items
-    ]
+    return [one if one.anchor else one.but(content=one.content[: int(FILLED * _room(one))]) for one in items]
 
 
 def _room(item: Evidence) -> int:

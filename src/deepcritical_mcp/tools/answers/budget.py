@@ -90,9 +90,9 @@ def _fits(result_of: Callable[[Sequence[Evidence]], BaseModel], limit: int, leng
 def _search(result: SearchResult, limit: int, length: Length, *, saves_room: bool) -> SearchResult:
     if len(result.query) > MAX_QUERY_SHOWN:  # it is whole only in `query`
         short = clipped(result.query, MAX_QUERY_LENGTH)
-        told = (one.model_copy(update={"query": short}) if one.query == result.query else one for one in result.queries)
+        told = (one.but(query=short) if one.query == result.query else one for one in result.queries)
         translation = clipped(result.query_translation, MAX_QUERY_SHOWN)
-        result = result.model_copy(update={"queries": tuple(told), "query_translation": translation})
+        result = result.but(queries=tuple(told), query_translation=translation)
     whole = result.evidence
     roomy = max(ROOMY, PER_RECORD * len(whole)) if saves_room else limit
     items = _abridged(result, limit, length, roomy) if result.providers else whole
@@ -125,12 +125,12 @@ def _list(result: EvidenceList, limit: int, length: Length) -> EvidenceList:
     """As many whole texts as fit; a single one that does not is cut at its end, and read on from there."""
     if _fits(lambda _: result, limit, length)(result.evidence):
         return result
-    brief = result.model_copy(update={"missing": tuple(clipped(id, MAX_ID_LENGTH) for id in result.missing)})
+    brief = result.but(missing=tuple(clipped(id, MAX_ID_LENGTH) for id in result.missing))
     result_of = partial(_list_of, brief, result.evidence)
     fits = _fits(result_of, limit, length)
     items = [_short_notes(item) for item in result.evidence]
     if not fits(items):
-        items = [item.model_copy(update={"details": ()}) for item in items]
+        items = [item.but(details=()) for item in items]
     shown = items[: largest(0, len(items), lambda count: fits(items[:count]))]
     start = result.starts[0] if result.starts else 0
     return result_of(shown or (_one(items[0], fits, limit, start) if items else []))
@@ -170,7 +170,7 @@ def _without_middle(item: Evidence, cap: int = 0, *, strict: bool = False, least
     content = without(item.content, gaps, lambda gap: _mark(item.id, gap, gap.end))
     if len(content) >= len(item.content):
         return item
-    return item.model_copy(update={"content": content, "content_truncated": True})
+    return item.but(content=content, content_truncated=True)
 
 
 def _short_pages(items: Sequence[Evidence], cap: int) -> list[Evidence]:
@@ -204,16 +204,16 @@ def _largest_cut(
 def _with_short_citation(item: Evidence, limit: int) -> Evidence:
     """`item` with a citation that is the shorter the smaller `limit` is, without notes, details and similar ids."""
     citation = short_citation(item.citation, limit)
-    return item.model_copy(update={"citation": citation, "similar": (), "notes": (), "details": ()})
+    return item.but(citation=citation, similar=(), notes=(), details=())
 
 
 def _beginning(item: Evidence, cap: int, start: int = 0, gap: int = MIN_GAP) -> Evidence:
     """`item`, whose content starts at character `start` of the whole, by its first sentences."""
     if len(item.content) <= cap + gap or item.content_truncated:
-        return item if gap else item.model_copy(update={"content": clipped(item.content, cap)})
+        return item if gap else item.but(content=clipped(item.content, cap))
     content = first_sentences(item.content, cap) or cut_at_sentence(item.content, cap)
     rest = Span(start + len(content), start + len(item.content))
-    return item.model_copy(update={"content": f"{content} {_mark(item.id, rest)}", "content_truncated": True})
+    return item.but(content=f"{content} {_mark(item.id, rest)}", content_truncated=True)
 
 
 def _mark(id: str, gap: Span, end: int | None = None) -> str:
@@ -226,12 +226,10 @@ def _list_of(result: EvidenceList, whole: Sequence[Evidence], shown: Sequence[Ev
     notes = _remarks(whole, shown)
     if left := [f"{one.id}@{one.anchor}" if one.anchor else one.id for one in whole[len(shown) :]]:
         notes.append(f"{counted(len(left), 'more does', 'more do')} not fit here; get_evidence ids={json.dumps(left)}.")
-    return result.model_copy(
-        update={
-            "evidence": tuple(shown),
-            "queries": tuple(query for query in with_numbers_shown(result.queries, shown) if query.shown),
-            "next_step": " ".join(filter(None, (*notes, result.next_step))),
-        }
+    return result.but(
+        evidence=tuple(shown),
+        queries=tuple(query for query in with_numbers_shown(result.queries, shown) if query.shown),
+        next_step=" ".join(filter(None, (*notes, result.next_step))),
     )
 
 
@@ -280,21 +278,16 @@ def _brief(result: SearchResult, limit: int) -> SearchResult:
     """`result` with shorter queries, translation and remarks, the shorter the smaller `limit` is."""
     share = min(1.0, limit / ROOMY)
     is_tight, queries = limit < TIGHT, result.queries if limit >= TIGHT else ()
-    providers = tuple(one.model_copy(update={"detail": ""}) for one in result.providers[:1])
+    providers = tuple(one.but(detail="") for one in result.providers[:1])
     query, remark = int(MAX_QUERY_LENGTH * share), int(MAX_REMARK_LENGTH * share)
-    return result.model_copy(
-        update={
-            "query": clipped(result.query, query),
-            "providers": providers if is_tight else result.providers,
-            "queries": tuple(
-                one.model_copy(update={"query": clipped(one.query, query), "detail": clipped(one.detail, remark)})
-                for one in queries
-            ),
-            "query_translation": clipped(result.query_translation, int(MAX_TRANSLATION_LENGTH * share)),
-            "errors": few(result.errors, int(MAX_REMARKS * share), remark),
-            "warnings": few(result.warnings, int(MAX_REMARKS * share), remark),
-            "related": result.related if share == 1 else (),
-        }
+    return result.but(
+        query=clipped(result.query, query),
+        providers=providers if is_tight else result.providers,
+        queries=tuple(one.but(query=clipped(one.query, query), detail=clipped(one.detail, remark)) for one in queries),
+        query_translation=clipped(result.query_translation, int(MAX_TRANSLATION_LENGTH * share)),
+        errors=few(result.errors, int(MAX_REMARKS * share), remark),
+        warnings=few(result.warnings, int(MAX_REMARKS * share), remark),
+        related=result.related if share == 1 else (),
     )
 
 
@@ -303,7 +296,7 @@ def _short_notes(item: Evidence) -> Evidence:
     notes = tuple(cut_at_sentence(note, MAX_NOTE_LENGTH) for note in item.notes[:MAX_NOTES])
     details = tuple(clipped(line, MAX_NOTE_LENGTH) for line in item.details[:MAX_DETAILS])
     short = {"notes": notes, "decision": clipped(item.decision, MAX_NOTE_LENGTH), "details": details}
-    return item.model_copy(update={"similar": item.similar[:MAX_SIMILAR], **short})
+    return item.but(similar=item.similar[:MAX_SIMILAR], **short)
 
 
 def _fewer(result_of: Callable[[int], ResultT], low: int, high: int, limit: int, length: Length) -> ResultT:
@@ -316,20 +309,16 @@ def _added(result: AddResult, limit: int, length: Length) -> AddResult:
     if length(_pairs_of(result, 0)) > limit:
         bare = {"reference": ""}
         rejected = (
-            one.model_copy(
-                update={
-                    "reason": clipped(one.reason, MAX_REASON_LENGTH),
-                    "candidates": tuple(candidate.model_copy(update=bare) for candidate in one.candidates[:1]),
-                }
+            one.but(
+                reason=clipped(one.reason, MAX_REASON_LENGTH),
+                candidates=tuple(candidate.model_copy(update=bare) for candidate in one.candidates[:1]),
             )
             for one in result.rejected
         )
         update: dict[str, object] = {
             "added": tuple(one.model_copy(update=bare) for one in result.added),
             "duplicates": tuple(one.model_copy(update=bare) for one in result.duplicates),
-            "decided": tuple(
-                one.model_copy(update={"decision": clipped(one.decision, len("undecided"))}) for one in result.decided
-            ),
+            "decided": tuple(one.but(decision=clipped(one.decision, len("undecided"))) for one in result.decided),
             "rejected": tuple(rejected),
             "next_step": "References and reasons are shortened here; get_evidence shows the records. "
             + result.next_step,
@@ -342,7 +331,7 @@ def _pairs_of(result: AddResult, count: int) -> AddResult:
     """`result` with its first pairs of nearly identical items."""
     left = len(result.similar) - count
     note = f"{counted(left, 'more pair')} of nearly identical items left out here. " if left else ""
-    return result.model_copy(update={"similar": result.similar[:count], "next_step": note + result.next_step})
+    return result.but(similar=result.similar[:count], next_step=note + result.next_step)
 
 
 def _page_of(page: EvidencePage, count: int) -> EvidencePage:
@@ -399,18 +388,18 @@ def _up_to(document: Document, end: int) -> Document:
     shown, left = list[DocumentPassage](), end
     for passage in document.passages:
         if text := passage.text[: max(0, left)].strip("\n"):
-            shown.append(passage.model_copy(update={"text": text}))
+            shown.append(passage.but(text=text))
         left -= len(passage.text)
-    return _continued(document.model_copy(update={"passages": tuple(shown)}), document.offset + end)
+    return _continued(document.but(passages=tuple(shown)), document.offset + end)
 
 
 def _continued(document: Document, offset: int) -> Document:
     """`document`, which ends before `offset` of what was asked for."""
     if offset >= document.characters:
-        return document.model_copy(update={"next_offset": -1})
+        return document.but(next_offset=-1)
     left = f"{document.characters - offset:,} characters are" if document.form == "text" else "More of the outline is"
     step = f"{left} left: {document.call} offset={offset}. {document.next_step}".strip()
-    return document.model_copy(update={"next_offset": offset, "next_step": step})
+    return document.but(next_offset=offset, next_step=step)
 
 
 def _ranked(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
@@ -421,7 +410,7 @@ def _ranked(document: Document, limit: int, length: Callable[[Document], int]) -
         left = [one.anchor for one in passages[count:]]
         more = counted(len(left), "more passage does", "more passages do")
         note = f"{more} not fit here: sections={json.dumps(left)}. " if left else ""
-        return document.model_copy(update={"passages": passages[:count], "next_step": f"{note}{document.next_step}"})
+        return document.but(passages=passages[:count], next_step=f"{note}{document.next_step}")
 
     return _fewer(shown, 0, len(passages), limit, length)
 
@@ -431,47 +420,40 @@ def _with_short_head(document: Document, limit: int, length: Callable[[Document]
     room = int(limit * SHARE_OF_HEAD) if document.passages else limit
 
     def fits(head: Document) -> bool:
-        return length(head.model_copy(update={"passages": ()})) <= room
+        return length(head.but(passages=())) <= room
 
     if fits(document):
         return document
     longest = min(MAX_REMARK_LENGTH, limit // 20)
-    document = document.model_copy(
-        update={
-            "citation": short_citation(document.citation, limit),
-            "attempts": tuple(
-                one.model_copy(update={"detail": clipped(one.detail, limit // 100)})
-                for one in document.attempts[:MAX_ATTEMPTS]
-            ),
-            "errors": few(document.errors, MAX_ATTEMPTS, longest),
-            "warnings": few(document.warnings, MAX_ATTEMPTS, longest),
-        }
+    document = document.but(
+        citation=short_citation(document.citation, limit),
+        attempts=tuple(one.but(detail=clipped(one.detail, limit // 100)) for one in document.attempts[:MAX_ATTEMPTS]),
+        errors=few(document.errors, MAX_ATTEMPTS, longest),
+        warnings=few(document.warnings, MAX_ATTEMPTS, longest),
     )
     if tables := document.tables if not fits(document) else ():
         note = f'{counted(len(tables), "table")} not listed here: sections=["tables"].'
-        document = document.model_copy(update={"tables": (), "warnings": (*document.warnings, note)})
+        document = document.but(tables=(), warnings=(*document.warnings, note))
     outline = document.outline
 
     def first(count: int) -> Document:
-        short = document.model_copy(update={"outline": outline[:count]})
+        short = document.but(outline=outline[:count])
         if document.form == "outline":
             return _continued(short, document.offset + count)
         note = f'{counted(len(outline) - count, "more part")} of the outline: sections=["outline"] offset={count}.'
-        return short.model_copy(update={"warnings": (*document.warnings, note)})
+        return short.but(warnings=(*document.warnings, note))
 
     return document if fits(document) else first(largest(0, len(outline), lambda count: fits(first(count))))
 
 
 def short_citation(citation: Citation, limit: int) -> Citation:
     """`citation`, the shorter the smaller `limit` is."""
-    return citation.model_copy(
-        update={
-            "title": clipped(citation.title, limit // 20),
-            "reference": clipped(citation.reference, min(MAX_REFERENCE_LENGTH, limit // 10)),
-            "url": "",
-            **dict.fromkeys(("publication_types", "registrations"), ()),
-            "status_notices": citation.status_notices[:1],
-        }
+    return citation.but(
+        title=clipped(citation.title, limit // 20),
+        reference=clipped(citation.reference, min(MAX_REFERENCE_LENGTH, limit // 10)),
+        url="",
+        **dict.fromkeys(("publication_types", "registrations"), ()),
+        status_notices=citation.status_notices[:1],
     )
 
 

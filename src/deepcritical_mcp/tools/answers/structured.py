@@ -106,7 +106,7 @@ def _items(evidence: Sequence[Evidence], queries: int, *, whole: bool = False) -
 
 def _search(result: SearchResult) -> SearchResult:
     queries = () if [one.query for one in result.queries] == [result.query] else result.queries
-    return result.model_copy(update={"evidence": _items(result.evidence, len(queries)), "queries": queries})
+    return result.but(evidence=_items(result.evidence, len(queries)), queries=queries)
 
 
 def _page(result: EvidencePage) -> EvidencePage:
@@ -122,10 +122,10 @@ def _page(result: EvidencePage) -> EvidencePage:
 def _summary(item: EvidenceSummary) -> EvidenceSummary:
     """A line with what happened to it; when its status was asked is told once for all."""
     if is_marked(item.status):
-        return item.model_copy(update={"status_notices": tuple(map(_brief, item.status_notices))})
+        return item.but(status_notices=tuple(map(_brief, item.status_notices)))
     published = tuple(_brief(one) for one in item.status_notices if one.kind == "published")
     status = "ok" if item.source == USER and not item.about else item.status
-    return item.model_copy(update={"status": status, "status_checked": "", "status_notices": published})
+    return item.but(status=status, status_checked="", status_notices=published)
 
 
 def _document(result: Document) -> Document:
@@ -144,9 +144,7 @@ def _report(result: CitationReport) -> CitationReport:
         "references": tuple(_reference(one) for one in result.references if one.index not in named),
         "verified": ranges(named),
         "quotations": tuple(
-            one.model_copy(update={"quote": clipped(one.quote, MAX_WRITTEN), "passage": ""})
-            if one.verdict == "verbatim"
-            else one
+            one.but(quote=clipped(one.quote, MAX_WRITTEN), passage="") if one.verdict == "verbatim" else one
             for one in result.quotations
         ),
         "counts": {name: count for name, count in result.counts.items() if count and name not in usual},
@@ -160,8 +158,8 @@ def _reference(one: CheckedReference) -> CheckedReference:
     label = "" if one.label == str(one.index) else one.label
     update: dict[str, object] = {"label": label, "written": clipped(one.written, MAX_WRITTEN)}
     if one.record:
-        return one.model_copy(update={**update, "record": records[0], "candidates": tuple(records[1:])})
-    return one.model_copy(update={**update, "candidates": tuple(records)})
+        return one.but(**update, record=records[0], candidates=tuple(records[1:]))
+    return one.but(**update, candidates=tuple(records))
 
 
 def _record(record: CheckedRecord, of: CheckedReference) -> CheckedRecord:
@@ -173,7 +171,7 @@ def _record(record: CheckedRecord, of: CheckedReference) -> CheckedRecord:
 
 _LEAN: Mapping[type[BaseModel], Callable[[Any], BaseModel]] = {
     SearchResult: _search,
-    EvidenceList: lambda one: one.model_copy(update={"evidence": _items(one.evidence, len(one.queries), whole=True)}),
+    EvidenceList: lambda one: one.but(evidence=_items(one.evidence, len(one.queries), whole=True)),
     EvidencePage: _page,
     Document: _document,
     CitationReport: _report,

@@ -165,7 +165,7 @@ class CallSession:
             latest = [kept[id].found_by[-MAX_FOUND_BY:] if id in kept else () for id in owners]
             numbers = {query: at for at, query in enumerate(dict.fromkeys(chain.from_iterable(latest)), start=1)}
             found = tuple(
-                item.model_copy(update={"found_by": tuple(sorted(map(numbers.__getitem__, queries)))})
+                item.but(found_by=tuple(sorted(map(numbers.__getitem__, queries))))
                 for item, queries in zip(items, latest, strict=True)
             )
             reports = [

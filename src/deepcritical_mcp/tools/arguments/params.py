@@ -304,7 +304,7 @@ def evidence_id(given: str) -> str:
     if is_web_address(id):
         ids = record_ids(id)
         page = Publication.of("page", id, provider="", source="web", title=id, url=id, pmid=ids.pmid, doi=ids.doi)
-        return publication_id(page.model_copy(update={"nct": ids.nct}))
+        return publication_id(page.but(nct=ids.nct))
     if pmid := normalize_pmid(id):
         return f"pubmed:{pmid}"
     if trial := normalize_trial(id):
