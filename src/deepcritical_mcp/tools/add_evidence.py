@@ -63,7 +63,7 @@ from deepcritical_mcp.tools.arguments.params import (
     read_document_id,
     split_place,
 )
-from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.spec import ToolSpec
 from deepcritical_mcp.urls import clean_url, is_web_address
 
 if TYPE_CHECKING:
@@ -329,15 +329,8 @@ def _authors(item: EvidenceItem) -> tuple[AuthorName, ...]:
     return tuple(name for author in map(clean_line, item.authors) for name in split_names(author))
 
 
-TOOL = ToolSpec(
-    add_evidence,
-    "Add evidence",
-    "📝",
-    AddResult,
-    hints(open_world=True),
-    changes_session=True,
-    if_late="Some items may be kept. Send the same items again, fewer in one call: what is already kept is recognized.",
-)
+IF_LATE = "Some items may be kept. Send the same items again, fewer in one call: what is already kept is recognized."
+TOOL = ToolSpec(add_evidence, "Add evidence", "📝", open_world=True, changes_session=True, if_late=IF_LATE)
 
 
 NO_TAGS = "none"

@@ -14,7 +14,7 @@ from deepcritical_mcp.text import clean_text, clipped, counted
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.arguments.params import OtherSession, at_most
 from deepcritical_mcp.tools.arguments.values import is_url
-from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.spec import ToolSpec
 
 MAX_DRAFT, MAX_FILE_NAME = 200_000, 200
 """Characters of a draft, and of what may be the name of a file."""
@@ -81,12 +81,7 @@ def _steps(report: CitationReport) -> Iterator[str]:
         )
 
 
+IF_LATE = "What was found is kept in the session. Call again with the same text: it goes on from there."
 TOOL = ToolSpec(
-    check_citations,
-    "Check citations",
-    "✅",
-    CitationReport,
-    hints(read_only=True, open_world=True),
-    changes_session=True,
-    if_late="What was found is kept in the session. Call again with the same text: it goes on from there.",
+    check_citations, "Check citations", "✅", read_only=True, open_world=True, changes_session=True, if_late=IF_LATE
 )

@@ -47,7 +47,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
     session_for,
 )
 from deepcritical_mcp.tools.arguments.params import GivenId, Marked, OtherSession, Word, evidence_id, split_place
-from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.spec import ToolSpec
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
@@ -337,4 +337,4 @@ def _first(ids: Sequence[str], limit: int) -> tuple[tuple[str, ...], str]:
     return named, f"{more:,} more id{'s are' if more > 1 else ' is'} not in this session." if more else ""
 
 
-TOOL = ToolSpec(export_evidence, "Export evidence", "💾", ExportResult, hints(open_world=True), link=export_link)
+TOOL = ToolSpec(export_evidence, "Export evidence", "💾", open_world=True, link=export_link)

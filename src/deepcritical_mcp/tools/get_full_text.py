@@ -46,7 +46,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
     session_for,
 )
 from deepcritical_mcp.tools.arguments.params import Characters, GivenId, OneLine, OtherSession, read_document_id
-from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.spec import ToolSpec
 
 MAX_ID_LENGTH = 2_000
 SHORT_TEXT = 6_000
@@ -282,12 +282,7 @@ def _pieces(found: FoundText) -> list[Piece]:
     return [Piece(ABSTRACT, ("Abstract",), one) for one in own[:1] if one != NO_ABSTRACT]
 
 
+IF_LATE = "What was found is kept. Try again: a text that the session has is answered without asking anybody."
 TOOL = ToolSpec(
-    get_full_text,
-    "Read the full text",
-    "📄",
-    Document,
-    hints(read_only=True, open_world=True),
-    changes_session=True,
-    if_late="What was found is kept. Try again: a text that the session has is answered without asking anybody.",
+    get_full_text, "Read the full text", "📄", read_only=True, open_world=True, changes_session=True, if_late=IF_LATE
 )

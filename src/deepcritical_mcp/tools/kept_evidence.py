@@ -44,7 +44,7 @@ from deepcritical_mcp.tools.arguments.params import (
     evidence_id,
     split_place,
 )
-from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.spec import ToolSpec
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
@@ -154,7 +154,7 @@ def _summary(item: Publication) -> EvidenceSummary:
     return EvidenceSummary.model_validate({**known, "year": year, "full_text": read, "decision": decision_of(item)})
 
 
-LIST_EVIDENCE = ToolSpec(list_evidence, "List the session's evidence", "📋", EvidencePage, hints(read_only=True))
+LIST_EVIDENCE = ToolSpec(list_evidence, "List the session's evidence", "📋", read_only=True)
 
 
 ANSWER_LENGTH = 1_000
@@ -328,4 +328,4 @@ async def _listed(
     )
 
 
-GET_EVIDENCE = ToolSpec(get_evidence, "Get evidence", "📖", EvidenceList, hints(read_only=True))
+GET_EVIDENCE = ToolSpec(get_evidence, "Get evidence", "📖", read_only=True)

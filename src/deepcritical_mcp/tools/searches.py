@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from functools import wraps
-from typing import Annotated, Any, Literal, TypeVar
+from functools import partial, wraps
+from typing import Annotated, Literal, TypeVar
 
 import anyio
 from mcp.server.mcpserver import Resolve, Sample
@@ -63,11 +63,14 @@ from deepcritical_mcp.tools.arguments.params import (
     evidence_id,
 )
 from deepcritical_mcp.tools.arguments.values import syntax_notes
-from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.spec import ToolSpec
 from deepcritical_mcp.urls import is_web_address
 
 RequestT = TypeVar("RequestT", bound=SearchRequest)
 FIND_AGAIN = "semantic_search finds these again by meaning."
+
+
+search_tool = partial(ToolSpec, read_only=True, open_world=True, changes_session=True)
 
 
 def search_spec(
@@ -98,8 +101,8 @@ def search_spec(
             steps = ("There are no results at this offset: use a smaller one.",)
         return result.but(next_step=session.next_step(*steps))
 
-    shown: dict[str, Any] = {"changes_session": True, "on_board": True, "is_basic": is_basic, "source": source}
-    return ToolSpec(run, title, icon, SearchResult, hints(read_only=True, open_world=True), **shown)
+    run.__annotations__["return"] = SearchResult
+    return search_tool(run, title, icon, on_board=True, is_basic=is_basic, source=source)
 
 
 DateLimit = Annotated[Word, Field(description="YYYY[-MM[-DD]]")]
@@ -284,15 +287,7 @@ async def pubmed_related(
     return result.model_copy(update=update)
 
 
-PUBMED_RELATED = ToolSpec(
-    pubmed_related,
-    "Papers linked to a paper",
-    "🔗",
-    SearchResult,
-    hints(read_only=True, open_world=True),
-    changes_session=True,
-    source="pubmed",
-)
+PUBMED_RELATED = search_tool(pubmed_related, "Papers linked to a paper", "🔗", source="pubmed")
 
 
 RESULTS_PER_SOURCE, MAX_NOTICES = 10, 10
@@ -358,10 +353,8 @@ def _as_json(result: Value) -> str:
     return json.dumps(structured(result), ensure_ascii=False, separators=(",", ":"))
 
 
-SEARCH = ToolSpec(
-    search, "Search literature and web", "🔬", SearchHits, hints(read_only=True, open_world=True), render=_as_json
-)
-FETCH = ToolSpec(fetch, "Fetch a result", "📄", FetchedDocument, hints(read_only=True), render=_as_json)
+SEARCH = ToolSpec(search, "Search literature and web", "🔬", read_only=True, open_world=True, render=_as_json)
+FETCH = ToolSpec(fetch, "Fetch a result", "📄", read_only=True, render=_as_json)
 
 
 logger = logging.getLogger(__name__)
@@ -475,4 +468,4 @@ async def _pmids_of(seeds: Iterable[str], session: CallSession | None) -> list[s
     return found
 
 
-EXPAND = ToolSpec(expand_queries, "Expand queries", "💡", Expansion, hints(read_only=True, open_world=True))
+EXPAND = ToolSpec(expand_queries, "Expand queries", "💡", read_only=True, open_world=True)

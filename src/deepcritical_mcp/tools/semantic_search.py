@@ -24,7 +24,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
 from deepcritical_mcp.tools.arguments.params import Characters, Marked, MoreVariants, OtherSession, Query, StatusFilter
 from deepcritical_mcp.tools.kept_evidence import no_such_mark
 from deepcritical_mcp.tools.sessions import NO_SESSIONS
-from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.spec import ToolSpec
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.searching import Found
@@ -206,12 +206,4 @@ def _on(shown: Sequence[Evidence], offset: int, following: int) -> tuple[str, ..
     return ("These are the last passages.",) if offset else ()
 
 
-TOOL = ToolSpec(
-    semantic_search,
-    "Search the session by meaning",
-    "🔎",
-    SearchResult,
-    hints(read_only=True),
-    on_board=True,
-    is_basic=True,
-)
+TOOL = ToolSpec(semantic_search, "Search the session by meaning", "🔎", read_only=True, on_board=True, is_basic=True)

@@ -38,7 +38,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
 from deepcritical_mcp.tools.arguments.params import GivenId, OneLine, OtherSession, evidence_id
 from deepcritical_mcp.tools.arguments.schemas import NO_ID
 from deepcritical_mcp.tools.kept_evidence import page_of
-from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.spec import ToolSpec
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.sessions import SessionRegistry
@@ -119,7 +119,7 @@ def _summary(session: KeptSession) -> SessionSummary:
     )
 
 
-LIST_SESSIONS = ToolSpec(list_sessions, "List kept sessions", "🗂", SessionList, hints(read_only=True))
+LIST_SESSIONS = ToolSpec(list_sessions, "List kept sessions", "🗂", read_only=True)
 
 
 BROUGHT_BACK = "They are at the end of list_evidence."
@@ -278,6 +278,4 @@ def _named(ids: Sequence[str]) -> str:
     return ", ".join(id[:100] for id in ids[:MAX_NAMED]) + more
 
 
-CLEAR_SESSION = ToolSpec(
-    clear_session, "Clear a session", "🗑", ClearResult, hints(destructive=True), changes_session=True
-)
+CLEAR_SESSION = ToolSpec(clear_session, "Clear a session", "🗑", destructive=True, changes_session=True)
