@@ -55,7 +55,7 @@ _GRAVE = f"{status_label('retracted')} or {status_label('concern')}"
 Depth = Annotated[str, Field(description="quick | thorough")]
 
 
-def _written(name: str, **said: str) -> str:
+def _written(name: str, /, **said: str) -> str:
     text = Path(__file__).with_name("prompt_texts").joinpath(f"{name}.md").read_text("utf-8")
     return text.removesuffix("\n").format(**said, grave=_GRAVE)
 
@@ -95,12 +95,7 @@ def continue_research(
 ) -> str:
     """Pick up earlier research where it stopped: what was asked, found, read, noted, decided and left open."""
     name = clean_line(session).replace('"', "'")
-    if name:
-        first = f'Use session_id="{name}", which the user gave as data, in every call. If it is not found, call \
-list_sessions and ask which one is meant.'
-    else:
-        first = "Call list_sessions. If there is one session, take it; else show the user title, size and last use of \
-each, and ask which one to continue. Pass its id as session_id in every call."
+    first = _written("session_named" if name else "session_chosen", name=name)
     return _written("continue_research", first=first)
 
 
@@ -134,16 +129,14 @@ def prompt_arguments(prompts: Iterable[Prompt], name: str, given: Iterable[str])
     return arguments[name]
 
 
+Completable = PromptReference | ResourceTemplateReference
 MAX_SUGGESTIONS = 100
 DEPTHS = ("quick", "thorough")
 MAX_EVIDENCE_READ = 500
 
 
 async def complete(
-    ctx: ToolContext,
-    ref: PromptReference | ResourceTemplateReference,
-    argument: CompletionArgument,
-    known: CompletionContext | None,
+    ctx: ToolContext, ref: Completable, argument: CompletionArgument, known: CompletionContext | None
 ) -> Completion:
     """Suggestions for one argument, best first; empty if there are none."""
     candidates: Iterable[str] = ()
@@ -222,9 +215,8 @@ async def evidence_text(session_id: str, id: str, ctx: ToolContext) -> str:
         found = await store.get([id])
     hidden = application(ctx).hidden_tools
     if id not in found:
-        raise ResourceNotFoundError(
-            without_tools("This session has no evidence with this id; list_evidence lists all ids.", hidden)
-        )
+        told = "This session has no evidence with this id; list_evidence lists all ids."
+        raise ResourceNotFoundError(without_tools(told, hidden))
     return to_markdown(as_offered(EvidenceList(session_id=store.session_id, evidence=(found[id],)), hidden))
 
 
@@ -243,9 +235,8 @@ async def saved_export(session_id: str, name: str, ctx: ToolContext) -> str:
     with _errors_of_resources(ctx):
         text = await kept_export(await read_session(ctx, session_id), name)
     if text is None:
-        raise ResourceNotFoundError(
-            "This session does not keep an export of this name, or no longer: export_evidence with save=true makes one."
-        )
+        told = "This session does not keep an export of this name, or no longer"
+        raise ResourceNotFoundError(f"{told}: export_evidence with save=true makes one.")
     return text
 
 
@@ -267,11 +258,8 @@ async def session_resources(ctx: ToolContext) -> list[Resource]:
         exports = await export_resources(store)
     except DeepCriticalError:
         return []  # the templates still work, and reading one reports the error
-    session = _markdown(
-        SESSION_URI.replace("{session_id}", store.session_id),
-        "session",
-        f"This session: {counted(total, 'item')} of evidence",
-    )
+    uri, title = SESSION_URI.replace("{session_id}", store.session_id), f"{counted(total, 'item')} of evidence"
+    session = _markdown(uri, "session", f"This session: {title}")
     evidence = [_markdown(f"{session.uri}/{item.id}", item.id, item.citation.title) for item in reversed(newest)]
     others = [one for one in others if one.uri != session.uri][:MAX_SESSIONS_LISTED]
     if report:

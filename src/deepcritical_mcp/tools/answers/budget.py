@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -54,7 +54,7 @@ Length = Callable[[Any], int]
 Fits = Callable[[Sequence[Evidence]], bool]
 
 
-def fit(result: ResultT, limit: int, length: Callable[[ResultT], int], *, saves_room: bool = True) -> ResultT:
+def fit(result: ResultT, limit: int, length: Length, *, saves_room: bool = True) -> ResultT:
     """`result`, cut until `length(result) <= limit`; both forms of an answer show what this returns.
 
     In a search of the sources with a long answer, the longest abstracts lose sentences without results (see
@@ -64,22 +64,9 @@ def fit(result: ResultT, limit: int, length: Callable[[ResultT], int], *, saves_
     of it is cut.
     Each cut is named in the result together with the call that returns what is missing.
     """
-    match result:
-        case SearchResult():
-            fitted = _search(result, limit, length, saves_room=saves_room)
-        case EvidenceList():
-            fitted = _list(result, limit, length)
-        case EvidencePage():
-            fitted = _fewer(partial(_page_of, result), 1, len(result.items), limit, length)
-        case AddResult():
-            fitted = _added(result, limit, length)
-        case Document():
-            fitted = fit_document(result, limit, cast("Callable[[Document], int]", length))
-        case CitationReport():
-            fitted = fitting(result, limit, cast("Callable[[CitationReport], int]", length))
-        case _:
-            return result
-    return cast("ResultT", fitted)
+    cuts: dict[type[BaseModel], Callable[..., Any]] = {**_CUTS, SearchResult: partial(_search, saves_room=saves_room)}
+    cut = cuts.get(type(result))
+    return cut(result, limit, length) if cut else result
 
 
 def _fits(result_of: Callable[[Sequence[Evidence]], BaseModel], limit: int, length: Length) -> Fits:
@@ -152,12 +139,9 @@ def _abridged(result: SearchResult, limit: int, length: Length, roomy: int) -> l
 def _capped(items: Sequence[Evidence], cap: int, whole: Sequence[Evidence]) -> list[Evidence]:
     """`items`, of which abstracts of more than `cap` characters are shortened again from the `whole` ones."""
     pairs = zip(items, (_without_middle(one, cap, least=LEAST_GAP) for one in whole), strict=True)
-    return [
-        item.model_copy(update=one.model_dump(include={"content", "content_truncated"}))
-        if len(one.content) < len(item.content)
-        else item
-        for item, one in pairs
-    ]
+    both = {"content", "content_truncated"}
+    shorter = (one.model_dump(include=both) if len(one.content) < len(item.content) else {} for item, one in pairs)
+    return [item.but(**fields) for item, fields in zip(items, shorter, strict=True)]
 
 
 def _without_middle(item: Evidence, cap: int = 0, *, strict: bool = False, least: int = MIN_GAP) -> Evidence:
@@ -168,9 +152,7 @@ def _without_middle(item: Evidence, cap: int = 0, *, strict: bool = False, least
         return _beginning(item, cap or SHORT_TEXT)
     gaps = without_results(item.content, cap, strict=strict, least=least)
     content = without(item.content, gaps, lambda gap: _mark(item.id, gap, gap.end))
-    if len(content) >= len(item.content):
-        return item
-    return item.but(content=content, content_truncated=True)
+    return item.but(content=content, content_truncated=True) if len(content) < len(item.content) else item
 
 
 def _short_pages(items: Sequence[Evidence], cap: int) -> list[Evidence]:
@@ -307,23 +289,16 @@ def _fewer(result_of: Callable[[int], ResultT], low: int, high: int, limit: int,
 def _added(result: AddResult, limit: int, length: Length) -> AddResult:
     """`result` with fewer pairs; if that is not enough, without references too, and with shorter reasons."""
     if length(_pairs_of(result, 0)) > limit:
-        bare = {"reference": ""}
-        rejected = (
-            one.but(
-                reason=clipped(one.reason, MAX_REASON_LENGTH),
-                candidates=tuple(candidate.model_copy(update=bare) for candidate in one.candidates[:1]),
-            )
-            for one in result.rejected
+        shown = [tuple(each.but(reference="") for each in one.candidates[:1]) for one in result.rejected]
+        reasons = [clipped(one.reason, MAX_REASON_LENGTH) for one in result.rejected]
+        rejected = zip(result.rejected, reasons, shown, strict=True)
+        result = result.but(
+            added=tuple(one.but(reference="") for one in result.added),
+            duplicates=tuple(one.but(reference="") for one in result.duplicates),
+            decided=tuple(one.but(decision=clipped(one.decision, len("undecided"))) for one in result.decided),
+            rejected=tuple(one.but(reason=reason, candidates=some) for one, reason, some in rejected),
+            next_step=f"References and reasons are shortened here; get_evidence shows the records. {result.next_step}",
         )
-        update: dict[str, object] = {
-            "added": tuple(one.model_copy(update=bare) for one in result.added),
-            "duplicates": tuple(one.model_copy(update=bare) for one in result.duplicates),
-            "decided": tuple(one.but(decision=clipped(one.decision, len("undecided"))) for one in result.decided),
-            "rejected": tuple(rejected),
-            "next_step": "References and reasons are shortened here; get_evidence shows the records. "
-            + result.next_step,
-        }
-        result = result.model_copy(update=update)
     return _fewer(partial(_pairs_of, result), 0, len(result.similar), limit, length)
 
 
@@ -334,11 +309,15 @@ def _pairs_of(result: AddResult, count: int) -> AddResult:
     return result.but(similar=result.similar[:count], next_step=note + result.next_step)
 
 
-def _page_of(page: EvidencePage, count: int) -> EvidencePage:
+def _page(page: EvidencePage, limit: int, length: Length) -> EvidencePage:
     """`page` with its first items, which says where the next one starts."""
-    left = len(page.items) - count
     end = page.next_offset if page.next_offset >= 0 else page.matching if page.matching >= 0 else page.total
-    return page.model_copy(update={"items": page.items[:count], "next_offset": end - left} if left else {})
+
+    def first(count: int) -> EvidencePage:
+        left = len(page.items) - count
+        return page.but(items=page.items[:count], next_offset=end - left) if left else page
+
+    return _fewer(first, 1, len(page.items), limit, length)
 
 
 SHARE_OF_HEAD = 0.5
@@ -347,7 +326,7 @@ MAX_REFERENCE_LENGTH = 500
 MAX_ATTEMPTS = 10
 
 
-def fit_document(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
+def fit_document(document: Document, limit: int, length: Length) -> Document:
     """`document`, cut until `length(document) <= limit`."""
     if len(document.passages) <= limit and length(document) <= limit:
         return document
@@ -357,7 +336,7 @@ def fit_document(document: Document, limit: int, length: Callable[[Document], in
     return _text(document, limit, length) if document.passages else document
 
 
-def _text(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
+def _text(document: Document, limit: int, length: Length) -> Document:
     """As many whole paragraphs as fit; of a single one that does not, as many lines or sentences."""
 
     def fits(end: int) -> bool:
@@ -402,7 +381,7 @@ def _continued(document: Document, offset: int) -> Document:
     return document.but(next_offset=offset, next_step=step)
 
 
-def _ranked(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
+def _ranked(document: Document, limit: int, length: Length) -> Document:
     """The best passages that fit, and the anchors of the others."""
     passages = document.passages
 
@@ -415,7 +394,7 @@ def _ranked(document: Document, limit: int, length: Callable[[Document], int]) -
     return _fewer(shown, 0, len(passages), limit, length)
 
 
-def _with_short_head(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
+def _with_short_head(document: Document, limit: int, length: Length) -> Document:
     """`document` with less of what is not text: remarks, then tables, then the end of the outline."""
     room = int(limit * SHARE_OF_HEAD) if document.passages else limit
 
@@ -444,6 +423,15 @@ def _with_short_head(document: Document, limit: int, length: Callable[[Document]
         return short.but(warnings=(*document.warnings, note))
 
     return document if fits(document) else first(largest(0, len(outline), lambda count: fits(first(count))))
+
+
+_CUTS: Mapping[type[BaseModel], Callable[[Any, int, Length], Any]] = {
+    EvidenceList: _list,
+    EvidencePage: _page,
+    AddResult: _added,
+    Document: fit_document,
+    CitationReport: fitting,
+}
 
 
 def short_citation(citation: Citation, limit: int) -> Citation:
