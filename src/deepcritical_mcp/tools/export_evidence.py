@@ -170,7 +170,7 @@ async def export_evidence(
         if request.format in RECORD_FORMATS:
             return await _records(ctx, session, request, request.format, offset)
         whole = await _whole(ctx, session, request, offset)
-        return await to_thread.run_sync(_text_result, session, whole, offset, _limit(ctx))
+        return await to_thread.run_sync(_text_result, ctx, session, whole, offset)
 
 
 async def _news(
@@ -188,7 +188,7 @@ async def _news(
         text = await told_news(store, news)
         step = "Not everything was done in time: call again with format=news to go on." if news.left else ""
     whole = WholeExport(request, [text], 1)
-    return await to_thread.run_sync(_text_result, session, whole, offset, _limit(ctx), step)
+    return await to_thread.run_sync(_text_result, ctx, session, whole, offset, step)
 
 
 async def _saved(ctx: ToolContext, session: CallSession, request: ExportRequest) -> ExportResult:
@@ -208,18 +208,8 @@ async def _saved(ctx: ToolContext, session: CallSession, request: ExportRequest)
         )
         if dropped:
             step += f" No longer kept, to make room: {', '.join(dropped)}. Its link no longer works; save it again."
-    missing, unnamed = _first(whole.missing, _limit(ctx))
-    return ExportResult(
-        session_id=store.session_id,
-        format=request.format,
-        text="",
-        count=whole.count,
-        file=file,
-        bytes=size,
-        missing=missing,
-        warnings=whole.remarks,
-        next_step=session.next_step(step, notes_left_out(whole.left_out), unnamed),
-    )
+    facts: dict[str, Any] = {"text": "", "count": whole.count, "file": file, "bytes": size, "warnings": whole.remarks}
+    return _answer(ctx, session, request, whole.missing, step, notes_left_out(whole.left_out), **facts)
 
 
 async def _whole(ctx: ToolContext, session: CallSession, request: ExportRequest, offset: int = -1) -> WholeExport:
@@ -235,11 +225,11 @@ async def _report(ctx: ToolContext, session: CallSession, request: ExportRequest
 
 
 def _text_result(
-    session: CallSession, whole: WholeExport, offset: int, limit: int, step: str = "", before: int = 0
+    ctx: ToolContext, session: CallSession, whole: WholeExport, offset: int, step: str = "", before: int = 0
 ) -> ExportResult:
     """As many lines of a finished text from `offset` on as fit (of JSON, entries; of CSV, rows, with the header);
     `step` is what to do next besides reading on, and `before` is how many records it follows."""
-    output = whole.request.output
+    output, limit = whole.request.output, _limit(ctx)
     pieces = text_in_pieces(whole.text, output, longest=limit // 8)
     total = before + len(pieces)
     if offset >= total:
@@ -250,26 +240,18 @@ def _text_result(
             "One entry of this JSON is too long for an answer: pass save=true for the whole file, or another output."
         )
     following = offset + count
-    missing, unnamed = _first(whole.missing, limit)
+    is_last = following >= total
     more = f"{total - following:,} more lines: offset={following}, or save=true for the whole file."
     parts = {"csv": "Each part has the header of the table.", "json": "Each part is a JSON array of its own."}
     steps = (
-        more if following < total else "",
+        "" if is_last else more,
         parts.get(output, "") if count < total else "",
         notes_left_out(whole.left_out),
-        unnamed,
         step,
     )
-    return ExportResult(
-        session_id=session.store.session_id,
-        format=whole.request.format,
-        text=text,
-        count=count,
-        missing=missing,
-        next_offset=following if following < total else -1,
-        warnings=whole.remarks,
-        next_step=session.next_step(*steps),
-    )
+    facts: dict[str, Any] = {"text": text, "count": count, "warnings": whole.remarks}
+    facts["next_offset"] = -1 if is_last else following
+    return _answer(ctx, session, whole.request, whole.missing, *steps, **facts)
 
 
 async def _records(
@@ -283,7 +265,7 @@ async def _records(
     publications, limit = chosen.publications, _limit(ctx)
     if offset >= len(publications) and (report := await _report(ctx, session, request)):
         following_records = WholeExport(request, [report], 0)
-        return await to_thread.run_sync(_text_result, session, following_records, offset, limit, "", len(publications))
+        return await to_thread.run_sync(_text_result, ctx, session, following_records, offset, "", len(publications))
     if not publications:
         raise InvalidInputError(nothing_to_export(request, chosen))
     if offset >= len(publications):
@@ -295,7 +277,6 @@ async def _records(
     more = len(publications) - following
     report = "" if more else await _report(ctx, session, request)
     ends = report if fits(text + report, limit) else ""
-    missing, unnamed = _first(chosen.missing, limit)
     steps = (
         f"{more} more: offset={following}, or save=true for the whole file." if more else "",
         f"The report on the draft follows: offset={following}." if report and not ends else "",
@@ -309,18 +290,10 @@ async def _records(
         if (format == "jsonl" or (format == "markdown" and request.abstracts))
         and any(text.parts for one in publications for text in one.texts)
         else "",
-        unnamed,
     )
-    return ExportResult(
-        session_id=store.session_id,
-        format=format,
-        text=text + ends,
-        count=count,
-        missing=missing,
-        next_offset=following if more or (report and not ends) else -1,
-        warnings=remarks,
-        next_step=session.next_step(*steps),
-    )
+    facts: dict[str, Any] = {"text": text + ends, "count": count, "warnings": remarks}
+    facts["next_offset"] = following if more or (report and not ends) else -1
+    return _answer(ctx, session, request, chosen.missing, *steps, **facts)
 
 
 def _limit(ctx: ToolContext) -> int:
@@ -328,13 +301,17 @@ def _limit(ctx: ToolContext) -> int:
     return int(application(ctx).settings.max_result_chars * SHARE_OF_BUDGET)
 
 
-def _first(ids: Sequence[str], limit: int) -> tuple[tuple[str, ...], str]:
-    """As many of the missing `ids` as their share of an answer holds, and a sentence on the others."""
+def _answer(
+    ctx: ToolContext, session: CallSession, request: ExportRequest, ids: Sequence[str], *steps: str, **facts: Any
+) -> ExportResult:
+    """The result with these facts, as many of the missing `ids` as their share holds, and a sentence on the others."""
     sizes = accumulate(len(json.dumps(id)) + len(", ") for id in ids)
-    room = int(limit / SHARE_OF_BUDGET * SHARE_OF_MISSING)
+    room = int(_limit(ctx) / SHARE_OF_BUDGET * SHARE_OF_MISSING)
     named = tuple(id for id, size in zip(ids, sizes, strict=True) if size <= room)
     more = len(ids) - len(named)
-    return named, f"{more:,} more id{'s are' if more > 1 else ' is'} not in this session." if more else ""
+    unnamed = f"{more:,} more id{'s are' if more > 1 else ' is'} not in this session." if more else ""
+    known = {"session_id": session.store.session_id, "format": request.format, "missing": named}
+    return ExportResult(**known, **facts, next_step=session.next_step(*steps, unnamed))
 
 
 TOOL = ToolSpec(export_evidence, "Export evidence", "💾", open_world=True, link=export_link)

@@ -205,8 +205,8 @@ def _mark(id: str, gap: Span, end: int | None = None) -> str:
 
 def _list_of(result: EvidenceList, whole: Sequence[Evidence], shown: Sequence[Evidence]) -> EvidenceList:
     """`result` with only the items `shown`."""
-    notes = _remarks(whole, shown)
-    if left := [f"{one.id}@{one.anchor}" if one.anchor else one.id for one in whole[len(shown) :]]:
+    notes, left = _left_out(whole, shown)
+    if left:
         notes.append(f"{counted(len(left), 'more does', 'more do')} not fit here; get_evidence ids={json.dumps(left)}.")
     return result.but(
         evidence=tuple(shown),
@@ -219,8 +219,8 @@ def _result_of(
     result: SearchResult, whole: Sequence[Evidence], shown: Sequence[Evidence], named: int = MAX_IDS_READ
 ) -> SearchResult:
     """`result` with only the items `shown`; the next page starts after the last, or `named` of the others are named."""
-    notes, update = _remarks(whole, shown), dict[str, object]()
-    if left := [f"{one.id}@{one.anchor}" if one.anchor else one.id for one in whole[len(shown) :]]:
+    notes, left = _left_out(whole, shown)
+    if left:
         more = ", and so on; list_evidence has all ids" if len(left) > named else ""
         call = f"get_evidence ids={json.dumps(left[:named])}{more}"
         if result.offsets and shown:  # the next page starts earlier
@@ -228,24 +228,17 @@ def _result_of(
             step = result.next_step.replace(f"offset={result.next_offset}", f"offset={offset}")
             if step == result.next_step:
                 step = f"Continue with offset={offset}. {step}".strip()
-            update |= {"next_offset": offset, "next_step": step}
+            result = result.but(next_offset=offset, next_step=step)
         notes.append(f"{counted(len(left), 'more result does', 'more results do')} not fit here; {call}.")
-    update |= {
-        "evidence": tuple(shown),
-        "queries": with_numbers_shown(result.queries, shown),
-        "warnings": (*result.warnings, *notes),
-    }
-    return result.model_copy(update=update)
+    queries = with_numbers_shown(result.queries, shown)
+    return result.but(evidence=tuple(shown), queries=queries, warnings=(*result.warnings, *notes))
 
 
-def _remarks(whole: Sequence[Evidence], shown: Sequence[Evidence]) -> list[str]:
-    """What was shortened besides the contents, which are marked where they are cut."""
-    pairs = list(zip(shown, whole, strict=False))
-    return [
-        told
-        for name, told in _SHORTENED.items()
-        if any(getattr(one, name) != getattr(item, name) for one, item in pairs)
-    ]
+def _left_out(whole: Sequence[Evidence], shown: Sequence[Evidence]) -> tuple[list[str], list[str]]:
+    """What was shortened besides the contents, which are marked where they are cut; and the ids that do not fit."""
+    values = {name: [(getattr(one, name), getattr(own, name)) for one, own in zip(shown, whole, strict=False)] for name in _SHORTENED}
+    told = [_SHORTENED[name] for name, pairs in values.items() if any(one != own for one, own in pairs)]
+    return told, [f"{one.id}@{one.anchor}" if one.anchor else one.id for one in whole[len(shown) :]]
 
 
 _SHORTENED = {
