@@ -61,6 +61,7 @@ from deepcritical_mcp.tools.arguments.params import (
     identifier_field,
     is_findable,
     read_document_id,
+    sentence,
     split_place,
 )
 from deepcritical_mcp.tools.spec import ToolSpec
@@ -123,8 +124,7 @@ async def add_evidence(
         if clean_text(items[index].content) and index not in texts
     ]
     warnings += [
-        f"Item {index}: it claims to be {' and '.join(texts[index].claims)}, which is not confirmed: {one.reason}. It "
-        "is kept as itself, not as that paper."
+        sentence("unconfirmed", index=index, claims=" and ".join(texts[index].claims), reason=one.reason)
         for index, one in found.items()
         if index in texts and one.publication is None
     ]

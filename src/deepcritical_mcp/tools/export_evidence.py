@@ -46,7 +46,15 @@ from deepcritical_mcp.tools.arguments.call_session import (
     progress_of,
     session_for,
 )
-from deepcritical_mcp.tools.arguments.params import GivenId, Marked, OtherSession, Word, evidence_id, split_place
+from deepcritical_mcp.tools.arguments.params import (
+    GivenId,
+    Marked,
+    OtherSession,
+    Word,
+    evidence_id,
+    sentence,
+    split_place,
+)
 from deepcritical_mcp.tools.spec import ToolSpec
 
 if TYPE_CHECKING:
@@ -124,10 +132,7 @@ def record_part(
 
     room = largest(0, len(content), lambda room: fits(shortened(room), limit))
     if not fits(text := shortened(room), limit):
-        raise InvalidInputError(
-            f"{whole.id} is too long for an answer: pass save=true for the whole file. offset={start + 1} goes on "
-            "after it."
-        )
+        raise InvalidInputError(sentence("record too long", id=whole.id, following=start + 1))
     return text, 1, "its text is cut" if room < len(content) else "its further texts and earlier queries are left out"
 
 
@@ -202,10 +207,7 @@ async def _saved(ctx: ToolContext, session: CallSession, request: ExportRequest)
     else:
         kept, dropped = await keep_export(store, name, whole)
         file, size = export_uri(store.session_id, kept.name), kept.size
-        step = (
-            f"Read the resource {file}: it is the whole file. If this client cannot read resources, call again without "
-            "save: the text then comes in parts."
-        )
+        step = sentence("read the resource", file=file)
         if dropped:
             step += f" No longer kept, to make room: {', '.join(dropped)}. Its link no longer works; save it again."
     facts: dict[str, Any] = {"text": "", "count": whole.count, "file": file, "bytes": size, "warnings": whole.remarks}
@@ -282,10 +284,7 @@ async def _records(
         f"The report on the draft follows: offset={following}." if report and not ends else "",
         notes_left_out(chosen.notes),
         "Each part is a JSON array of its own." if format == "csl-json" and (more or offset) else "",
-        f"{publications[offset].id} was too long and is shortened here: {loss}. get_evidence returns its whole text; "
-        "save=true exports it whole."
-        if loss
-        else "",
+        sentence("record shortened", id=publications[offset].id, loss=loss) if loss else "",
         "Full texts are not exported, only their licence and the beginning; get_full_text reads them."
         if (format == "jsonl" or (format == "markdown" and request.abstracts))
         and any(text.parts for one in publications for text in one.texts)

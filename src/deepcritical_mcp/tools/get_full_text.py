@@ -45,7 +45,14 @@ from deepcritical_mcp.tools.arguments.call_session import (
     progress_of,
     session_for,
 )
-from deepcritical_mcp.tools.arguments.params import Characters, GivenId, OneLine, OtherSession, read_document_id
+from deepcritical_mcp.tools.arguments.params import (
+    Characters,
+    GivenId,
+    OneLine,
+    OtherSession,
+    read_document_id,
+    sentence,
+)
 from deepcritical_mcp.tools.spec import ToolSpec
 
 MAX_ID_LENGTH = 2_000
@@ -53,9 +60,6 @@ SHORT_TEXT = 6_000
 """Characters: a text of no more is given whole at once."""
 NEAREST_SHOWN = 3
 """Passages shown for a question of a text that has nothing close to it."""
-NOTHING_CLOSE = (
-    "Nothing in this text is close to the question. What is shown is only the nearest passages, not an answer."
-)
 MAX_OUTLINE = 60
 """Parts listed in a first answer; of more, only the outer ones are."""
 
@@ -180,10 +184,7 @@ class _DocumentAnswer:
         """The text of the parts from `offset` on."""
         total = sum(len(one.text) for one in pieces)
         if offset and offset >= total:
-            raise InvalidInputError(
-                f"offset: what was asked for has {total:,} characters; nothing follows character {offset:,}. "
-                "offset=0 begins again."
-            )
+            raise InvalidInputError(sentence("after the end", total=total, offset=offset))
         return head.but(
             form="text",
             passages=tuple(passages_from(pieces, offset, self._limit)),
@@ -203,7 +204,7 @@ class _DocumentAnswer:
         call, following = self._call(question=question, sections=names), head.next_offset if close else -1
         more = f"The next best passages: {call} offset={following}." if following >= 0 else ""
         return head.but(
-            **self._with_passages(head, passages, *(() if close else (NOTHING_CLOSE,))),
+            **self._with_passages(head, passages, *(() if close else (sentence("nothing close in the text"),))),
             next_offset=following,
             call=call,
             next_step=self._session.next_step(more, nearby, all_parts, self._quoting(passages[0].anchor)),
@@ -247,11 +248,8 @@ class _DocumentAnswer:
         shown = {one.anchor for one in outline} - {ABSTRACT}
         outer = [one for one in self._pieces if one.text and one.kind == "section" and one.anchor in shown]
         example = outer[len(outer) // 2].anchor if outer else ALL
-        total = sum(len(one.text) for one in own_pieces(self._pieces))
-        step = (
-            f'{self._call()} with question="…" for the passages that answer it, or sections=["{example}"] to read '
-            f'(titles work too); sections=["{ALL}"] is the whole text, {counted(total, "character")}.'
-        )
+        size = counted(sum(len(one.text) for one in own_pieces(self._pieces)), "character")
+        step = sentence("read on", call=self._call(), example=example, all=ALL, size=size)
         return " ".join(filter(None, (step, sub_articles(self._pieces))))
 
     def _quoting(self, anchor: str) -> str:

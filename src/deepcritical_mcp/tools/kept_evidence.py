@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field
 
@@ -49,6 +49,7 @@ from deepcritical_mcp.tools.spec import ToolSpec
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
+Papers = Sequence[Publication]
 WHAT_TO_DO = "For complete texts call get_evidence; for a reference manager's file, export_evidence."
 
 
@@ -110,13 +111,7 @@ def _own_status(item: Publication) -> PublicationStatus:
     return "unchecked" if item.source == "user" else item.status
 
 
-def _next_step(
-    everything: Sequence[Publication],
-    selected: Sequence[Publication],
-    matching: Sequence[Publication],
-    status: str,
-    witness: str,
-) -> str:
+def _next_step(everything: Papers, selected: Papers, matching: Papers, status: str, witness: str) -> str:
     """What to do next; where nothing has this status, who said so and when, and whom an export also asks."""
     if not everything:
         return "This session has no evidence yet."
@@ -139,19 +134,17 @@ def no_such_mark(marked: str, everything: Collection[Publication]) -> tuple[str,
     decisions = {item.screening for item in everything}
     tags = dict.fromkeys(tag for item in everything for tag in item.tags)
     marks = [*(mark for mark in MARKS if mark in decisions), *tags]
-    known = (
-        f"The marks here are: {', '.join(marks)}." if marks else "Nothing is marked: add_evidence marks items by id."
-    )
-    return (f'No evidence here is marked "{marked}". {known}',)
+    known = f"The marks here are: {', '.join(marks)}." if marks else ""
+    advice = known or "Nothing is marked: add_evidence marks items by id."
+    return (f'No evidence here is marked "{marked}". {advice}',)
 
 
 def _summary(item: Publication) -> EvidenceSummary:
     read = next((item.id_of(one) for one in item.texts if one.kind == "full_text"), "")
-    known = {
-        name: getattr(item, name) for name in EvidenceSummary.model_fields.keys() - {"full_text", "decision", "year"}
-    }
+    own = EvidenceSummary.model_fields.keys() - {"full_text", "decision", "year"}
+    known: dict[str, Any] = {name: getattr(item, name) for name in own}
     year = int(item.date[:4]) if item.date[:1].isdigit() else 0
-    return EvidenceSummary.model_validate({**known, "year": year, "full_text": read, "decision": decision_of(item)})
+    return EvidenceSummary(**known, year=year, full_text=read, decision=decision_of(item))
 
 
 LIST_EVIDENCE = ToolSpec(list_evidence, "List the session's evidence", "📋", read_only=True)
@@ -314,9 +307,8 @@ async def _listed(
 ) -> EvidenceList:
     evidence, queries = (await session.query_numbers())(items)
     cited = [id for id in missing if await session.store.document(f"{CITED}{split_text_id(id)[0]}")]
-    beside = (
-        f"Cited by the draft that was checked, but not evidence: {', '.join(cited)}. add_evidence takes papers over."
-    )
+    beside = f"Cited by the draft that was checked, but not evidence: {', '.join(cited)}."
+    beside += " add_evidence takes papers over."
     missing = [id for id in missing if id not in cited]
     lost = "The missing ids are not in this session: search for it again, or look for its id with list_evidence."
     return EvidenceList(

@@ -61,6 +61,7 @@ from deepcritical_mcp.tools.arguments.params import (
     Variants,
     Word,
     evidence_id,
+    sentence,
 )
 from deepcritical_mcp.tools.arguments.values import syntax_notes
 from deepcritical_mcp.tools.spec import ToolSpec
@@ -427,16 +428,9 @@ async def expand_queries(
         sampled=_text_of(reply),
         progress=progress_of(ctx),
     )
-    step = (
-        "Call pubmed_search with the pubmed_query of the direct query, and of the broader ones as variants; a specific "
-        "one only narrows, so use it alone or not at all. For web_search and semantic_search, use query instead of "
-        "pubmed_query."
-    )
+    step = sentence("use these queries")
     if not uses_pubmed_syntax(topic):
-        step = (
-            "The topic is in plain words, so these queries are a guess. For better ones, call expand_queries again "
-            f"with what papers must name, joined: A AND (B OR another word for B). To use these: {step}"
-        )
+        step = sentence("join the topic", step=step)
     if any("translate it" in one for one in expansion.warnings):
         step = "Translate the topic into English and call expand_queries again."
     steps = session.next_step(step) if session else step

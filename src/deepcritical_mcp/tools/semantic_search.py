@@ -21,9 +21,16 @@ from deepcritical_mcp.tools.arguments.call_session import (
     progress_of,
     session_for,
 )
-from deepcritical_mcp.tools.arguments.params import Characters, Marked, MoreVariants, OtherSession, Query, StatusFilter
+from deepcritical_mcp.tools.arguments.params import (
+    Characters,
+    Marked,
+    MoreVariants,
+    OtherSession,
+    Query,
+    StatusFilter,
+    sentence,
+)
 from deepcritical_mcp.tools.kept_evidence import no_such_mark
-from deepcritical_mcp.tools.sessions import NO_SESSIONS
 from deepcritical_mcp.tools.spec import ToolSpec
 
 if TYPE_CHECKING:
@@ -37,9 +44,7 @@ FILLED = 0.85
 NEAREST_SHOWN = 3
 MOST_SESSIONS, MOST_RESULTS, MOST_CHARACTERS = 20, 50, 20_000
 """That one search in all sessions asks, and of each."""
-NOTHING_CLOSE = (
-    "Nothing in this session is close to the question. What is shown is only the nearest evidence, not an answer."
-)
+NOTHING_CLOSE = sentence("nothing close in the session")
 
 
 Searched = Callable[["EvidenceStore", PassagePage], Awaitable["Found"]]
@@ -65,16 +70,13 @@ async def semantic_search(
     library, the passages that answer a question, each a verbatim quote with its source."""
     progress = progress_of(ctx)
     filters = {"source": source, "kind": kind, "status": status, "marked": marked}
-    scope = Scope(
-        None if source == "any" else source,
-        None if kind == "any" else kind,
-        None if status == "any" else status,
-        marked,
-    )
+    chosen: dict[str, Any] = {name: None if value == "any" else value for name, value in filters.items()}
     await progress(0.1, "searching by meaning and by words")
 
     async def search(store: EvidenceStore, page: PassagePage) -> Found:
-        return await store.search(query, variants=variants, scope=scope, min_relevance=min_relevance, page=page)
+        return await store.search(
+            query, variants=variants, scope=Scope(**chosen), min_relevance=min_relevance, page=page
+        )
 
     async def quoted(store: EvidenceStore, found: Found) -> Sequence[Evidence]:
         if detail == "full":
@@ -156,7 +158,9 @@ async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted
     if len(listed) > MOST_SESSIONS:
         warnings.append(f"Only the {MOST_SESSIONS} sessions used last were searched, of {len(listed)}.")
     if not ordered:
-        warnings.append("None of your sessions has anything close to the question." if listed else NO_SESSIONS)
+        warnings.append(
+            "None of your sessions has anything close to the question." if listed else sentence("no sessions")
+        )
     following = place.stop if place.stop < len(ordered) else -1
     steps = (
         *_on(shown, page.offset, following),

@@ -236,7 +236,10 @@ def _result_of(
 
 def _left_out(whole: Sequence[Evidence], shown: Sequence[Evidence]) -> tuple[list[str], list[str]]:
     """What was shortened besides the contents, which are marked where they are cut; and the ids that do not fit."""
-    values = {name: [(getattr(one, name), getattr(own, name)) for one, own in zip(shown, whole, strict=False)] for name in _SHORTENED}
+    values = {
+        name: [(getattr(one, name), getattr(own, name)) for one, own in zip(shown, whole, strict=False)]
+        for name in _SHORTENED
+    }
     told = [_SHORTENED[name] for name, pairs in values.items() if any(one != own for one, own in pairs)]
     return told, [f"{one.id}@{one.anchor}" if one.anchor else one.id for one in whole[len(shown) :]]
 

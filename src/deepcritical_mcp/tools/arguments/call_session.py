@@ -29,6 +29,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.evidence.storage.stored_items import ID_PREFIX, MAX_TITLE, folded_title
 from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
 from deepcritical_mcp.text import clipped, counted, inert
+from deepcritical_mcp.tools.arguments.params import sentence
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -92,10 +93,7 @@ def beginning_note(others: Sequence[KeptSession], *, is_new: bool, is_empty: boo
     named = "; ".join(f"{title}{described(one)}" for title, one in zip(titles, latest, strict=True))
     more = " list_sessions lists all." if len(others) > len(latest) else ""
     stay = f" To stay in this one: {fill.lower()}" if is_empty else ""
-    return (
-        f"This session is {state}. Kept before, last used first: {named}.{more} To continue the first of these, pass "
-        f'session_id="{latest[0].session_id}".{stay}'
-    )
+    return sentence("continue", state=state, others=named, more=more, id=latest[0].session_id, stay=stay)
 
 
 def minute(at: float) -> str:
@@ -225,10 +223,7 @@ async def read_session(ctx: ToolContext, session_id: str) -> EvidenceStore:
     registry, owner = (await application(ctx).services()).sessions, caller()
     is_id = session_id.startswith(ID_PREFIX)
     if not is_id and not finds_titles(ctx):
-        raise SessionNotFoundError(
-            "On this server, which does not ask who calls, a session is found by its id only: pass the session_id "
-            "exactly as an earlier result shows it."
-        )
+        raise SessionNotFoundError(sentence("only by id"))
     try:
         return await (registry.get if is_id else registry.find)(session_id, owner=owner)
     except SessionNotFoundError as error:
@@ -248,12 +243,9 @@ async def _named_session(ctx: ToolContext, session_id: str) -> CallSession:
         own = await registry.sessions(owner=owner) if title and finds_titles(ctx) else []
         if same := [one for one in own if folded_title(one.title) == folded_title(title)]:
             latest = same[0]
-            how = f'session_id="{latest.session_id if len(same) > 1 else latest.title}"'
-            raise InvalidInputError(
-                f'You have a session with the title "{latest.title}" already ({described(latest)}). Pass {how} to '
-                "continue it, or another title for a new one.",
-                details={"session_id": latest.session_id},
-            )
+            name = latest.session_id if len(same) > 1 else latest.title
+            told = sentence("title is used", title=latest.title, facts=described(latest), name=name)
+            raise InvalidInputError(told, details={"session_id": latest.session_id})
         return await continued(ctx, await registry.open(owner=owner, title=title))
 
 

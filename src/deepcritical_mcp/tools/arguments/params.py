@@ -159,7 +159,12 @@ def _shown(name: str) -> str:
     return clean_line(name) or "The call"
 
 
-_ROWS = data_table(__file__, "synonyms.txt")
+_ROWS, _SENTENCES = data_table(__file__, "synonyms.txt"), data_table(__file__, "sentences.txt")
+
+
+def sentence(name: str, /, **values: object) -> str:
+    """The text of that name in `sentences.txt`, with these values."""
+    return _SENTENCES[name].format(**values)
 
 
 def synonyms(kind: str) -> dict[str, str]:
@@ -425,10 +430,7 @@ def read_document_id(given: str) -> tuple[DocumentId, str]:
     if not text:
         raise InvalidInputError("id: pass a PMID, PMCID, DOI, NCT number, address or evidence id.")
     shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-    raise InvalidInputError(
-        f"id {json.dumps(shown, ensure_ascii=False)} is not a PMID, PMCID, DOI, NCT number, address or evidence id. To "
-        f"find a paper by its title: pubmed_search query={json.dumps(shown, ensure_ascii=False)}."
-    )
+    raise InvalidInputError(sentence("no id", id=json.dumps(shown, ensure_ascii=False)))
 
 
 def _read(text: str) -> DocumentId | None:

@@ -25,10 +25,10 @@ from deepcritical_mcp.tools.arguments.params import (
     is_ignorable,
     is_of_kind,
     plain_name,
+    sentence,
     switch,
 )
 from deepcritical_mcp.tools.arguments.values import (
-    ONE_STATUS,
     coerced,
     is_nothing,
     pubmed_terms,
@@ -41,11 +41,6 @@ if TYPE_CHECKING:
 
 MAX_NAME_LENGTH = 80
 MAX_PROBLEMS_LISTED = 5
-NO_ID = (
-    "session_id is required: nothing was deleted. Pass the id of the session to delete, with all it holds, as results "
-    "show it (list_evidence shows the current one). For a fresh start nothing has to be deleted: pass "
-    'session_id="new" to a search or to add_evidence.'
-)
 
 
 def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None = None) -> InvalidInputError:
@@ -67,7 +62,7 @@ def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None =
             words = (schema or {}).get("properties", {}).get(field, {}).get("enum", ())
             choice = f": one of {', '.join(words)}" if row["type"] == "missing" and words else ""
             is_of_deleting = row["type"] == "missing" and field == "session_id"  # only one tool requires it
-            rows[field] = NO_ID if is_of_deleting else f"{field}{_problem(row)}{choice}."
+            rows[field] = sentence("id required") if is_of_deleting else f"{field}{_problem(row)}{choice}."
     return InvalidInputError(first_few(list(rows.values())))
 
 
@@ -176,7 +171,7 @@ class _Reading:
         if (target := switch(name, known)) and is_on is not None:
             wanted, on = target
             if wanted == "status" and not is_on:
-                raise InvalidInputError(f"{_written(name, value)}: {ONE_STATUS}")
+                raise InvalidInputError(f"{_written(name, value)}: {sentence('one status')}")
             return self._set(wanted, on if is_on else on is False or known[wanted].get("default"), name, value)
         if key in ("start", "from") and "offset" in known and str(value).isdecimal() and len(str(value)) < len("1995"):
             return self._set("offset", value, name, value)
@@ -222,7 +217,7 @@ class _Reading:
 
     def _instead(self, name: str) -> str:
         if "status" in self._known and "retract" in name.lower():
-            return f": {ONE_STATUS}"
+            return f": {sentence('one status')}"
         if "sort" in self._known and "new" in name.lower():
             return ': pass only_new=true (omits what the session has), or sort="date" (newest first).'
         if is_of_kind(name, "page"):
