@@ -48,6 +48,7 @@ class Services:
     lookups: tuple[Service, ...] = ()
 
 
+Build = Callable[[Settings], Services]
 Admission = Callable[[], AbstractAsyncContextManager[None]]
 """Surrounds a tool call; raises a `DeepCriticalError` to refuse it."""
 
@@ -59,13 +60,7 @@ class AppContext:
     services from the settings. `hidden_tools` are those that the server does not offer, so that no advice names them.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        build: Callable[[Settings], Services] | None = None,
-        admission: Admission = nullcontext,
-    ) -> None:
+    def __init__(self, settings: Settings, *, build: Build | None = None, admission: Admission = nullcontext) -> None:
         self.settings = settings
         self.admission = admission
         self.hidden_tools: Sequence[str] = ()
@@ -161,9 +156,8 @@ def build_services(
     witness = Witness(known, pubmed, off=("Crossref",) if why_off(CROSSREF, settings.off) else ())
     readers = created(FullTextSource, FULL_TEXTS if full_texts is None else full_texts, settings, net)
     reading = FullTexts(readers, pubmed, lookups=known, seconds=settings.deadline, off=records_off(settings.off))
-    checker = CitationChecker(
-        ReferenceChecker(reading, witness), reading, PassageEmbedder(embedder), seconds=settings.deadline
-    )
+    references = ReferenceChecker(reading, witness)
+    checker = CitationChecker(references, reading, PassageEmbedder(embedder), seconds=settings.deadline)
     return Services(
         http=http,
         embedder=embedder,

@@ -27,10 +27,8 @@ def sample_server(*, warm_up: bool = False) -> DeepCriticalServer:
     It makes no network requests, keeps nothing on disk and ignores the environment's settings.
     """
     settings = Settings(_env_prefix="DEEPCRITICAL_SAMPLE_LIBRARY_")
-    app = AppContext(
-        settings, build=partial(build_services, sources=SAMPLE_SOURCES, full_texts=(SAMPLE_PAPERS,), lookups=())
-    )
-    return DeepCriticalServer(app, warm_up=warm_up)
+    build = partial(build_services, sources=SAMPLE_SOURCES, full_texts=(SAMPLE_PAPERS,), lookups=())
+    return DeepCriticalServer(AppContext(settings, build=build), warm_up=warm_up)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -63,9 +63,7 @@ async def show_sessions(*, as_json: bool) -> None:
         print(sentence("expired", title=one.title, id=one.session_id), file=sys.stderr)
 
 
-async def export_session(
-    session: str, format: str, output: Path | None, asked: Mapping[str, Any], *, force: bool
-) -> None:
+async def export_session(session: str, format: str, output: Path | None, asked: dict[str, Any], *, force: bool) -> None:
     """Write a session in a format to `output`, by default to stdout; the status of its records is checked again before.
     `asked` are fields of `ExportRequest`.
 

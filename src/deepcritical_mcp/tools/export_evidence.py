@@ -168,8 +168,10 @@ async def export_evidence(
     request = await to_thread.run_sync(checked_request, asked)
     session = await session_for(ctx, session_id, may_open=False)
     with session.reading():
+        if request.format == "news" and save:
+            raise InvalidInputError("format=news is an answer and no file: leave save out.")
         if request.format == "news":
-            return await _news(ctx, session, request, offset, save=save)
+            return await _news(ctx, session, request, offset)
         if save:
             return await _saved(ctx, session, request)
         if request.format in RECORD_FORMATS:
@@ -178,12 +180,8 @@ async def export_evidence(
         return await to_thread.run_sync(_text_result, ctx, session, whole, offset)
 
 
-async def _news(
-    ctx: ToolContext, session: CallSession, request: ExportRequest, offset: int, *, save: bool
-) -> ExportResult:
+async def _news(ctx: ToolContext, session: CallSession, request: ExportRequest, offset: int) -> ExportResult:
     """What is new; a later part is of what was told last."""
-    if save:
-        raise InvalidInputError("format=news is an answer and no file: leave save out.")
     services, store, step = await application(ctx).services(), session.store, ""
     if offset:
         text = await last_news(store)
@@ -238,9 +236,7 @@ def _text_result(
         raise InvalidInputError(f"offset: the last line is at {total - 1:,}. Use a smaller offset.")
     text, count = pieces.part(offset - before, lambda one: fits(one, limit))
     if not fits(text, limit):
-        raise InvalidInputError(
-            "One entry of this JSON is too long for an answer: pass save=true for the whole file, or another output."
-        )
+        raise InvalidInputError(sentence("entry too long"))
     following = offset + count
     is_last = following >= total
     more = f"{total - following:,} more lines: offset={following}, or save=true for the whole file."

@@ -63,6 +63,8 @@ NEAREST_SHOWN = 3
 MAX_OUTLINE = 60
 """Parts listed in a first answer; of more, only the outer ones are."""
 
+Pieces = Sequence[Piece]
+Passages = Sequence[DocumentPassage]
 _FREE = "The text is not free to read here:"
 _ASK_USER = "ask the user for the document and keep it with add_evidence."
 _FIND = "Check the number, or find the paper by its title: pubmed_search."
@@ -178,9 +180,7 @@ class _DocumentAnswer:
             call=self._call(sections=[OUTLINE]),
         )
 
-    def _in_order(
-        self, head: Document, pieces: Sequence[Piece], names: Sequence[str], offset: int, *steps: str
-    ) -> Document:
+    def _in_order(self, head: Document, pieces: Pieces, names: Sequence[str], offset: int, *steps: str) -> Document:
         """The text of the parts from `offset` on."""
         total = sum(len(one.text) for one in pieces)
         if offset and offset >= total:
@@ -194,9 +194,7 @@ class _DocumentAnswer:
             next_step=self._session.next_step(*steps),
         )
 
-    def _answered(
-        self, head: Document, question: str, names: Sequence[str], passages: Sequence[DocumentPassage]
-    ) -> Document:
+    def _answered(self, head: Document, question: str, names: Sequence[str], passages: Passages) -> Document:
         close = head.offset > 0 or any(one.is_close for one in passages)  # of later ones, earlier ones were
         passages = passages if close else passages[:NEAREST_SHOWN]
         nearby = f'Context: sections=["{split_paragraph_anchor(passages[0].anchor)[0]}"].'
@@ -210,15 +208,15 @@ class _DocumentAnswer:
             next_step=self._session.next_step(more, nearby, all_parts, self._quoting(passages[0].anchor)),
         )
 
-    def _with_passages(self, head: Document, passages: Sequence[DocumentPassage], *notes: str) -> dict[str, object]:
+    def _with_passages(self, head: Document, passages: Passages, *notes: str) -> dict[str, object]:
         """What such an answer has besides what comes next: neither outline nor licence, which the outline tells."""
         own = (split_text_id(self._found.id)[0],)
         warnings = (*notes, *head.warnings, *self._session.store.warnings(own))
         return {"form": "passages", "passages": tuple(passages), "licence": "", "warnings": warnings}
 
     async def _best(
-        self, head: Document, question: str, chosen: Sequence[Piece], page: PassagePage
-    ) -> tuple[Sequence[DocumentPassage], int, str]:
+        self, head: Document, question: str, chosen: Pieces, page: PassagePage
+    ) -> tuple[Passages, int, str]:
         """The passages that answer best, in the chosen parts if there are any, and the offset of the next ones; or why
         there are none."""
         if not self._found.id:
@@ -227,7 +225,7 @@ class _DocumentAnswer:
         def wanted(anchor: str) -> bool:
             return not chosen or any(_overlap(anchor, piece.anchor) for piece in chosen)
 
-        def length(passages: Sequence[DocumentPassage]) -> int:
+        def length(passages: Passages) -> int:
             return len(to_markdown(head.model_copy(update=self._with_passages(head, passages))))
 
         page = page._replace(length=length)
@@ -239,10 +237,8 @@ class _DocumentAnswer:
         return passages, following, f"No passage in {where} is close to the question."
 
     def _call(self, **arguments: object) -> str:
-        given = {"id": self._id, **{name: value for name, value in arguments.items() if value}}
-        return "get_full_text " + " ".join(
-            f"{name}={json.dumps(one, ensure_ascii=False)}" for name, one in given.items()
-        )
+        given = [("id", self._id), *((name, value) for name, value in arguments.items() if value)]
+        return " ".join(["get_full_text", *(f"{name}={json.dumps(one, ensure_ascii=False)}" for name, one in given)])
 
     def _first_step(self, outline: Sequence[OutlineEntry]) -> str:
         shown = {one.anchor for one in outline} - {ABSTRACT}
@@ -265,7 +261,7 @@ def _overlap(anchor: str, other: str) -> bool:
     return one.part == two.part and together
 
 
-def _first_anchor(pieces: Sequence[Piece]) -> str:
+def _first_anchor(pieces: Pieces) -> str:
     """The anchor of the first paragraph of these parts that can be quoted by one."""
     named = (one.anchor for one in pieces if one.text and one.anchor != ABSTRACT)
     first = next(named, "")

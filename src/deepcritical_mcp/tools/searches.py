@@ -247,9 +247,7 @@ def _after_web(result: SearchResult, _: WebRequest, __: str) -> tuple[str]:
     if result.errors:
         return ("Not every provider answered: try again later, or try other queries now.",)
     if result.total_found:
-        return (
-            "All results were omitted (see the warnings): lower min_score, set only_new=false, or try other queries.",
-        )
+        return (sentence("all omitted"),)
     return ("Nothing found: try other queries.",)
 
 
@@ -455,9 +453,7 @@ async def _pmids_of(seeds: Iterable[str], session: CallSession | None) -> list[s
         kept = (await session.store.publications(await session.store.ids())).values() if session else ()
         chosen = [one.pmid for one in kept if one.pmid and matches_mark(one, mark)]
         if not chosen:
-            raise InvalidInputError(
-                f'Nothing with a PMID is marked "{mark}" in this session: add_evidence marks by id.'
-            )
+            raise InvalidInputError(sentence("nothing marked", mark=mark))
         found += chosen
     return found
 

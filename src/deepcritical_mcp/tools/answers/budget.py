@@ -51,7 +51,8 @@ MAX_REMARKS, MAX_REASON_LENGTH = 20, 160
 """Limits for what a result repeats of its request, when the result is too long."""
 ResultT = TypeVar("ResultT", bound=BaseModel)
 Length = Callable[[Any], int]
-Fits = Callable[[Sequence[Evidence]], bool]
+Items = Sequence[Evidence]
+Fits = Callable[[Items], bool]
 
 
 def fit(result: ResultT, limit: int, length: Length, *, saves_room: bool = True) -> ResultT:
@@ -69,7 +70,7 @@ def fit(result: ResultT, limit: int, length: Length, *, saves_room: bool = True)
     return cut(result, limit, length) if cut else result
 
 
-def _fits(result_of: Callable[[Sequence[Evidence]], BaseModel], limit: int, length: Length) -> Fits:
+def _fits(result_of: Callable[[Items], BaseModel], limit: int, length: Length) -> Fits:
     """Whether the result of some items fits; the contents alone, which need no rendering, are counted first."""
     return lambda items: sum(len(item.content) for item in items) <= limit and length(result_of(items)) <= limit
 
@@ -136,7 +137,7 @@ def _abridged(result: SearchResult, limit: int, length: Length, roomy: int) -> l
     return items
 
 
-def _capped(items: Sequence[Evidence], cap: int, whole: Sequence[Evidence]) -> list[Evidence]:
+def _capped(items: Items, cap: int, whole: Items) -> list[Evidence]:
     """`items`, of which abstracts of more than `cap` characters are shortened again from the `whole` ones."""
     pairs = zip(items, (_without_middle(one, cap, least=LEAST_GAP) for one in whole), strict=True)
     both = {"content", "content_truncated"}
@@ -155,7 +156,7 @@ def _without_middle(item: Evidence, cap: int = 0, *, strict: bool = False, least
     return item.but(content=content, content_truncated=True) if len(content) < len(item.content) else item
 
 
-def _short_pages(items: Sequence[Evidence], cap: int) -> list[Evidence]:
+def _short_pages(items: Items, cap: int) -> list[Evidence]:
     return [item if item.kind in RECORD_KINDS else _beginning(item, cap) for item in items]
 
 
@@ -203,7 +204,7 @@ def _mark(id: str, gap: Span, end: int | None = None) -> str:
     return f'[… {gap.length:,} characters left out: get_evidence ids=["{reading}"] …]'
 
 
-def _list_of(result: EvidenceList, whole: Sequence[Evidence], shown: Sequence[Evidence]) -> EvidenceList:
+def _list_of(result: EvidenceList, whole: Items, shown: Items) -> EvidenceList:
     """`result` with only the items `shown`."""
     notes, left = _left_out(whole, shown)
     if left:
@@ -215,9 +216,7 @@ def _list_of(result: EvidenceList, whole: Sequence[Evidence], shown: Sequence[Ev
     )
 
 
-def _result_of(
-    result: SearchResult, whole: Sequence[Evidence], shown: Sequence[Evidence], named: int = MAX_IDS_READ
-) -> SearchResult:
+def _result_of(result: SearchResult, whole: Items, shown: Items, named: int = MAX_IDS_READ) -> SearchResult:
     """`result` with only the items `shown`; the next page starts after the last, or `named` of the others are named."""
     notes, left = _left_out(whole, shown)
     if left:
@@ -234,7 +233,7 @@ def _result_of(
     return result.but(evidence=tuple(shown), queries=queries, warnings=(*result.warnings, *notes))
 
 
-def _left_out(whole: Sequence[Evidence], shown: Sequence[Evidence]) -> tuple[list[str], list[str]]:
+def _left_out(whole: Items, shown: Items) -> tuple[list[str], list[str]]:
     """What was shortened besides the contents, which are marked where they are cut; and the ids that do not fit."""
     values = {
         name: [(getattr(one, name), getattr(own, name)) for one, own in zip(shown, whole, strict=False)]

@@ -68,9 +68,7 @@ def has_word(title: str, word: str) -> bool:
 def unknown_title(title: str, sessions: Sequence[KeptSession]) -> str:
     """That none of the caller's `sessions` has this title, which ones are like it, and how to open it."""
     if len(title) > MAX_TITLE:
-        return (
-            f"You have no session with this title: a title has at most {MAX_TITLE} characters, and this {len(title)}."
-        )
+        return sentence("title too long", most=MAX_TITLE, length=len(title))
     titled = {folded_title(one.title): one for one in reversed(sessions) if one.title}
     words = [word for word in folded_title(title).split() if len(word) >= len("Lee")]
     like = get_close_matches(folded_title(title), titled, n=MAX_NAMED)

@@ -373,9 +373,7 @@ def _marked(value: str) -> str:
     if word in own:
         return own[word]
     if (before := _NEGATION.match(word)) and word[before.end() :] in own:
-        raise ValueError(
-            f'"{mark[:40]}" leaves something out, which marked cannot: pass one of {", ".join(MARKS)}, or a tag'
-        )
+        raise ValueError(sentence("not a mark", mark=mark[:40], marks=", ".join(MARKS)))
     return mark
 
 

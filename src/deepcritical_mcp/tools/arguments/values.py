@@ -150,9 +150,7 @@ def _number(name: str, value: object, schema: Schema) -> object:
         with suppress(ValueError):
             value = float(value[:40])
     if name == "offset" and value == -1:
-        raise InvalidInputError(
-            "offset=-1: next_offset is -1 on the last page, nothing follows it. offset=0 begins again."
-        )
+        raise InvalidInputError(sentence("no next page"))
     if isinstance(value, bool):
         return str(value).lower()  # not pydantic's 1 or 0
     if not isinstance(value, int | float) or not math.isfinite(value):

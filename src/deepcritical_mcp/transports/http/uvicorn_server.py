@@ -31,6 +31,9 @@ from deepcritical_mcp.context import AppContext
 
 logger = logging.getLogger(__name__)
 
+Server = MCPServer[AppContext]
+Transport = Literal["sse", "http"]
+
 # Seconds that uvicorn waits for connections to close, once calls and streams have ended.
 SHUTDOWN_SECONDS = 1
 # From the first signal on, even if a thread is blocked.
@@ -204,14 +207,7 @@ class BoundedProtocol(H11Protocol):
 
 
 def run_http(
-    server: MCPServer[AppContext],
-    app: AppContext,
-    calls: CallControl,
-    transport: Literal["sse", "http"],
-    *,
-    host: str,
-    port: int,
-    insecure: bool = False,
+    server: Server, app: AppContext, calls: CallControl, transport: Transport, *, host: str, port: int, insecure: bool
 ) -> NoReturn:
     """Serve both transports until SIGTERM or SIGINT, then end the process.
 
