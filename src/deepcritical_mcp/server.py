@@ -297,7 +297,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
         limit = self.app.settings.max_result_chars
         saves_room = bool({"get_evidence", "semantic_search"} & self._specs.keys())
         cut = fit(result, limit, lambda one: max(len(spec.render(one)), wire_length(one)), saves_room=saves_room)
-        cut = as_offered(cut, self._hidden)
+        cut = as_offered(cut, self._hidden) if self._hidden else cut
         text = TextContent(type="text", text=spec.render(cut))
         return CallToolResult(content=[text], structured_content=structured(cut), _meta=meta)
 

@@ -110,13 +110,12 @@ def _search(result: SearchResult) -> SearchResult:
 
 
 def _page(result: EvidencePage) -> EvidencePage:
-    update: dict[str, object] = {
-        "items": tuple(map(_summary, result.items)),
-        "statuses": {one: count for one, count in result.statuses.items() if one != "ok"},
-        "sources": {} if {*result.sources} == {"pubmed"} else result.sources,
-        "matching": result.matching if result.matching < result.total else -1,
-    }
-    return result.model_copy(update=update)
+    return result.but(
+        items=tuple(map(_summary, result.items)),
+        statuses={one: count for one, count in result.statuses.items() if one != "ok"},
+        sources={} if {*result.sources} == {"pubmed"} else result.sources,
+        matching=result.matching if result.matching < result.total else -1,
+    )
 
 
 def _summary(item: EvidenceSummary) -> EvidenceSummary:
@@ -131,8 +130,7 @@ def _summary(item: EvidenceSummary) -> EvidenceSummary:
 def _document(result: Document) -> Document:
     provider = provider_shown(result.provider, result.citation)
     attempts = tuple(one for one in result.attempts if one.provider != SESSION)
-    update = {"citation": lean_citation(result.citation), "provider": provider, "attempts": attempts}
-    return result.model_copy(update=update)
+    return result.but(citation=lean_citation(result.citation), provider=provider, attempts=attempts)
 
 
 def _report(result: CitationReport) -> CitationReport:
@@ -140,26 +138,23 @@ def _report(result: CitationReport) -> CitationReport:
     named = [one.index for one in result.references if is_sound(one) and not one.written]
     total = result.counts.get("references", 0)
     usual = {name for name in ("entries", "checked") if result.counts.get(name) == total}
-    update: dict[str, object] = {
-        "references": tuple(_reference(one) for one in result.references if one.index not in named),
-        "verified": ranges(named),
-        "quotations": tuple(
-            one.but(quote=clipped(one.quote, MAX_WRITTEN), passage="") if one.verdict == "verbatim" else one
-            for one in result.quotations
-        ),
-        "counts": {name: count for name, count in result.counts.items() if count and name not in usual},
-    }
-    return result.model_copy(update=update)
+    brief = [one.but(quote=clipped(one.quote, MAX_WRITTEN), passage="") for one in result.quotations]
+    pairs = zip(result.quotations, brief, strict=True)
+    return result.but(
+        references=tuple(_reference(one) for one in result.references if one.index not in named),
+        verified=ranges(named),
+        quotations=tuple(short if one.verdict == "verbatim" else one for one, short in pairs),
+        counts={name: count for name, count in result.counts.items() if count and name not in usual},
+    )
 
 
 def _reference(one: CheckedReference) -> CheckedReference:
     """The beginning of what is written, which the draft has, and its record by the id."""
     records = [_record(record, one) for record in (one.record, *one.candidates) if record]
     label = "" if one.label == str(one.index) else one.label
-    update: dict[str, object] = {"label": label, "written": clipped(one.written, MAX_WRITTEN)}
-    if one.record:
-        return one.but(**update, record=records[0], candidates=tuple(records[1:]))
-    return one.but(**update, candidates=tuple(records))
+    record, candidates = (records[0], records[1:]) if one.record else (None, records)
+    written = clipped(one.written, MAX_WRITTEN)
+    return one.but(label=label, written=written, record=record, candidates=tuple(candidates))
 
 
 def _record(record: CheckedRecord, of: CheckedReference) -> CheckedRecord:

@@ -49,17 +49,16 @@ def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None =
     `schema` supplies the names of nested fields, for suggestions.
     """
     rows: dict[str, str] = {}
+    fields: Mapping[Any, Any] = (schema or {}).get("properties", {})
     for row in error.errors(include_url=False):
         parts = (f"[{part}]" if isinstance(part, int) else f".{part[:MAX_NAME_LENGTH]}" for part in row["loc"])
         field = "".join(parts).removeprefix(".")
         if row["type"] == "extra_forbidden":
-            siblings = (
-                (schema or {}).get("properties", {}).get(row["loc"][0], {}).get("items", {}).get("properties", {})
-            )
-            near = instead(str(row["loc"][-1]), "", siblings)
+            items = fields.get(row["loc"][0], {}).get("items", {})
+            near = instead(str(row["loc"][-1]), "", items.get("properties", {}))
             rows[field] = f"{field} is not a known field{near}"
         else:
-            words = (schema or {}).get("properties", {}).get(field, {}).get("enum", ())
+            words = fields.get(field, {}).get("enum", ())
             choice = f": one of {', '.join(words)}" if row["type"] == "missing" and words else ""
             is_of_deleting = row["type"] == "missing" and field == "session_id"  # only one tool requires it
             rows[field] = sentence("id required") if is_of_deleting else f"{field}{_problem(row)}{choice}."
@@ -121,13 +120,10 @@ class _Reading:
     """The arguments of one call while they are read; `values` are those understood so far, by our names."""
 
     def __init__(self, tool: str, schema: Mapping[str, Any]) -> None:
-        self.values: dict[str, object] = {}
-        self._tool = tool
+        self._tool, self._required = tool, schema.get("required", ())
         self._known: Mapping[str, Any] = schema["properties"]
-        self._required: Sequence[str] = schema.get("required", ())
-        self._given_as: dict[str, str] = {}
-        self._read: list[str] = []
-        self._remarks: list[str] = []
+        self.values, self._given_as = dict[str, object](), dict[str, str]()
+        self._read, self._remarks = list[str](), list[str]()
 
     def notes(self) -> list[str]:
         """What was read otherwise than written, and what PubMed will not read as it was probably meant."""
