@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio.lowlevel
@@ -158,20 +159,12 @@ def build_services(
     reading = FullTexts(readers, pubmed, lookups=known, seconds=settings.deadline, off=records_off(settings.off))
     references = ReferenceChecker(reading, witness)
     checker = CitationChecker(references, reading, PassageEmbedder(embedder), seconds=settings.deadline)
+    search = partial(SourceSearch, seconds=settings.deadline, witness=witness, counts=settings.citation_counts)
     return Services(
         http=http,
         embedder=embedder,
         sessions=SessionRegistry(settings, embedder, backend),
-        searches={
-            source.name: SourceSearch(
-                source,
-                seconds=settings.deadline,
-                witness=witness,
-                citations=citations if source is pubmed else None,
-                counts=settings.citation_counts,
-            )
-            for source in built
-        },
+        searches={one.name: search(one, citations=citations if one is pubmed else None) for one in built},
         everywhere=SearchHandler(built, seconds=settings.deadline, witness=witness),
         expander=QueryExpander(settings, next((one.vocabulary for one in built if one.vocabulary), None)),
         full_texts=reading,
