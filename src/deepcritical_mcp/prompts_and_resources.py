@@ -130,14 +130,13 @@ def prompt_arguments(prompts: Iterable[Prompt], name: str, given: Iterable[str])
 
 
 Completable = PromptReference | ResourceTemplateReference
+Known = CompletionContext | None
 MAX_SUGGESTIONS = 100
 DEPTHS = ("quick", "thorough")
 MAX_EVIDENCE_READ = 500
 
 
-async def complete(
-    ctx: ToolContext, ref: Completable, argument: CompletionArgument, known: CompletionContext | None
-) -> Completion:
+async def complete(ctx: ToolContext, ref: Completable, argument: CompletionArgument, known: Known) -> Completion:
     """Suggestions for one argument, best first; empty if there are none."""
     candidates: Iterable[str] = ()
     if isinstance(ref, ResourceTemplateReference):
@@ -163,7 +162,7 @@ async def _topics(ctx: ToolContext) -> list[str]:
     return [text for text, _ in (*queries.most_common(), *mesh_terms.most_common())]
 
 
-async def _evidence_ids(ctx: ToolContext, known: CompletionContext | None) -> list[str]:
+async def _evidence_ids(ctx: ToolContext, known: Known) -> list[str]:
     session_id = ((known.arguments if known else None) or {}).get("session_id", "")
     try:
         given = await read_session(ctx, session_id) if session_id else None

@@ -26,7 +26,6 @@ from mcp_types import (
     CallToolResult,
     Completion,
     CompletionArgument,
-    CompletionContext,
     GetPromptResult,
     InputRequiredResult,
     PromptReference,
@@ -50,6 +49,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.models import EvidenceList, SearchResult, SessionList
 from deepcritical_mcp.prompts_and_resources import (
     Completable,
+    Known,
     complete,
     offered_prompts,
     prompt_arguments,
@@ -178,9 +178,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
             self.app.warm_up()
         return result
 
-    async def _complete(
-        self, ref: Completable, argument: CompletionArgument, known: CompletionContext | None
-    ) -> Completion:
+    async def _complete(self, ref: Completable, argument: CompletionArgument, known: Known) -> Completion:
         if isinstance(ref, PromptReference):
             prompt_arguments(self._prompts, ref.name, [argument.name])
         return await complete(_CONTEXT.get(), ref, argument, known)

@@ -12,9 +12,9 @@ from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.models import CitationReport
 from deepcritical_mcp.text import clean_text, clipped, counted
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, progress_of, session_for
-from deepcritical_mcp.tools.arguments.params import OtherSession, at_most, sentence
+from deepcritical_mcp.tools.arguments.params import Offset, OtherSession, at_most, sentence
 from deepcritical_mcp.tools.arguments.values import is_url
-from deepcritical_mcp.tools.spec import ToolSpec
+from deepcritical_mcp.tools.spec import asking_tool
 
 MAX_DRAFT, MAX_FILE_NAME = 200_000, 200
 """Characters of a draft, and of what may be the name of a file."""
@@ -43,7 +43,7 @@ async def check_citations(
     text: Annotated[
         str, AfterValidator(_draft), at_most(MAX_DRAFT, else_told=IN_PIECES), Field(description="all, not a file name")
     ],
-    offset: Annotated[int, Field(ge=0)] = 0,
+    offset: Offset = 0,
     read: Annotated[bool, Field(description="full texts too")] = False,
     session_id: OtherSession = "",
 ) -> CitationReport:
@@ -76,6 +76,4 @@ def _steps(report: CitationReport) -> Iterator[str]:
 
 
 IF_LATE = "What was found is kept in the session. Call again with the same text: it goes on from there."
-TOOL = ToolSpec(
-    check_citations, "Check citations", "✅", read_only=True, open_world=True, changes_session=True, if_late=IF_LATE
-)
+TOOL = asking_tool(check_citations, "Check citations", "✅", if_late=IF_LATE)

@@ -49,6 +49,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
 from deepcritical_mcp.tools.arguments.params import (
     GivenId,
     Marked,
+    Offset,
     OtherSession,
     Word,
     evidence_id,
@@ -150,7 +151,7 @@ async def export_evidence(
     ctx: ToolContext,
     format: AnyFormat,
     ids: Annotated[list[GivenId], Field(max_length=10_000, description="[] = all")] = [],  # noqa: B006
-    offset: Annotated[int, Field(ge=0)] = 0,
+    offset: Offset = 0,
     session_id: OtherSession = "",
     style: Annotated[str, Field(max_length=400, description="of a bibliography")] = "",
     output: Annotated[str, Field(max_length=40, description="text, markdown, html, csv or json")] = "",

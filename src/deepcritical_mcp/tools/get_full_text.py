@@ -48,12 +48,13 @@ from deepcritical_mcp.tools.arguments.call_session import (
 from deepcritical_mcp.tools.arguments.params import (
     Characters,
     GivenId,
+    Offset,
     OneLine,
     OtherSession,
     read_document_id,
     sentence,
 )
-from deepcritical_mcp.tools.spec import ToolSpec
+from deepcritical_mcp.tools.spec import asking_tool
 
 MAX_ID_LENGTH = 2_000
 SHORT_TEXT = 6_000
@@ -88,7 +89,7 @@ async def get_full_text(
     sections: Annotated[
         list[GivenId], Field(max_length=50, description='of the outline: "Methods", "s3"; ["all"] = the whole text')
     ] = [],  # noqa: B006  # pydantic copies it
-    offset: Annotated[int, Field(ge=0)] = 0,
+    offset: Offset = 0,
     characters: Characters = 3_000,
     session_id: OtherSession = "",
 ) -> Document:
@@ -214,9 +215,7 @@ class _DocumentAnswer:
         warnings = (*notes, *head.warnings, *self._session.store.warnings(own))
         return {"form": "passages", "passages": tuple(passages), "licence": "", "warnings": warnings}
 
-    async def _best(
-        self, head: Document, question: str, chosen: Pieces, page: PassagePage
-    ) -> tuple[Passages, int, str]:
+    async def _best(self, head: Document, asked: str, chosen: Pieces, page: PassagePage) -> tuple[Passages, int, str]:
         """The passages that answer best, in the chosen parts if there are any, and the offset of the next ones; or why
         there are none."""
         if not self._found.id:
@@ -230,7 +229,7 @@ class _DocumentAnswer:
 
         page = page._replace(length=length)
         try:
-            passages, following = await self._session.store.best_passages(self._found.id, question, page, wanted)
+            passages, following = await self._session.store.best_passages(self._found.id, asked, page, wanted)
         except (SessionError, EvidenceStoreError) as error:
             return (), -1, f"Passages could not be ranked: {error.message}"
         where = "these sections" if chosen else "this text"
@@ -277,6 +276,4 @@ def _pieces(found: FoundText) -> list[Piece]:
 
 
 IF_LATE = "What was found is kept. Try again: a text that the session has is answered without asking anybody."
-TOOL = ToolSpec(
-    get_full_text, "Read the full text", "📄", read_only=True, open_world=True, changes_session=True, if_late=IF_LATE
-)
+TOOL = asking_tool(get_full_text, "Read the full text", "📄", if_late=IF_LATE)

@@ -38,6 +38,7 @@ from deepcritical_mcp.tools.arguments.params import (
     MAX_IDS_READ,
     GivenId,
     Marked,
+    Offset,
     OneLine,
     OtherSession,
     StatusFilter,
@@ -56,7 +57,7 @@ WHAT_TO_DO = "For complete texts call get_evidence; for a reference manager's fi
 async def list_evidence(
     ctx: ToolContext,
     max_results: Annotated[int, Field(ge=1, le=100)] = 20,
-    offset: Annotated[int, Field(ge=0)] = 0,
+    offset: Offset = 0,
     status: StatusFilter = "any",
     marked: Annotated[Marked, Field(description='"included", "excluded", "cited", "undecided" or a tag')] = "",
     session_id: OtherSession = "",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from functools import partial, wraps
+from functools import wraps
 from typing import Annotated, Literal, TypeVar
 
 import anyio
@@ -55,6 +55,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
 from deepcritical_mcp.tools.arguments.params import (
     DescribedSession,
     MoreVariants,
+    Offset,
     OneLine,
     OtherSession,
     Query,
@@ -64,14 +65,11 @@ from deepcritical_mcp.tools.arguments.params import (
     sentence,
 )
 from deepcritical_mcp.tools.arguments.values import syntax_notes
-from deepcritical_mcp.tools.spec import ToolSpec
+from deepcritical_mcp.tools.spec import ToolSpec, asking_tool
 from deepcritical_mcp.urls import is_web_address
 
 RequestT = TypeVar("RequestT", bound=SearchRequest)
 FIND_AGAIN = "semantic_search finds these again by meaning."
-
-
-search_tool = partial(ToolSpec, read_only=True, open_world=True, changes_session=True)
 
 
 def search_spec(
@@ -103,7 +101,7 @@ def search_spec(
         return result.but(next_step=session.next_step(*steps))
 
     run.__annotations__["return"] = SearchResult
-    return search_tool(run, title, icon, on_board=True, is_basic=is_basic, source=source)
+    return asking_tool(run, title, icon, on_board=True, is_basic=is_basic, source=source)
 
 
 DateLimit = Annotated[Word, Field(description="YYYY[-MM[-DD]]")]
@@ -114,7 +112,7 @@ async def pubmed_search(
     query: Query,
     variants: Variants = [],  # noqa: B006  # pydantic copies it
     max_results: Annotated[int, Field(ge=1, le=PubMedRequest.MAX_RESULTS)] = 10,
-    offset: Annotated[int, Field(ge=0)] = 0,
+    offset: Offset = 0,
     sort: Sort = "relevance",
     min_date: DateLimit = "",
     max_date: Word = "",
@@ -154,7 +152,7 @@ async def preprint_search(
     query: Query,
     variants: MoreVariants = [],  # noqa: B006  # pydantic copies it
     max_results: Annotated[int, Field(ge=1, le=PreprintRequest.MAX_RESULTS)] = 10,
-    offset: Annotated[int, Field(ge=0)] = 0,
+    offset: Offset = 0,
     min_date: Word = "",
     max_date: Word = "",
     servers: Annotated[list[Word], Field(max_length=20)] = [],  # noqa: B006
@@ -200,7 +198,7 @@ async def trial_search(
     has_results: bool = False,
     country: Word = "",
     max_results: Annotated[int, Field(ge=1, le=TrialRequest.MAX_RESULTS)] = 10,
-    offset: Annotated[int, Field(ge=0)] = 0,
+    offset: Offset = 0,
     only_new: bool = False,
     session_id: OtherSession = "",
 ) -> None:
@@ -286,7 +284,7 @@ async def pubmed_related(
     return result.model_copy(update=update)
 
 
-PUBMED_RELATED = search_tool(pubmed_related, "Papers linked to a paper", "🔗", source="pubmed")
+PUBMED_RELATED = asking_tool(pubmed_related, "Papers linked to a paper", "🔗", source="pubmed")
 
 
 RESULTS_PER_SOURCE, MAX_NOTICES = 10, 10

@@ -74,9 +74,8 @@ async def semantic_search(
     await progress(0.1, "searching by meaning and by words")
 
     async def search(store: EvidenceStore, page: PassagePage) -> Found:
-        return await store.search(
-            query, variants=variants, scope=Scope(**chosen), min_relevance=min_relevance, page=page
-        )
+        scope = Scope(**chosen)
+        return await store.search(query, variants=variants, scope=scope, min_relevance=min_relevance, page=page)
 
     async def quoted(store: EvidenceStore, found: Found) -> Sequence[Evidence]:
         if detail == "full":

@@ -36,7 +36,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
     own_sessions,
     read_session,
 )
-from deepcritical_mcp.tools.arguments.params import GivenId, OneLine, OtherSession, evidence_id, sentence
+from deepcritical_mcp.tools.arguments.params import GivenId, Offset, OneLine, OtherSession, evidence_id, sentence
 from deepcritical_mcp.tools.kept_evidence import page_of
 from deepcritical_mcp.tools.spec import ToolSpec
 
@@ -52,9 +52,7 @@ NONE_HERE = "A search opens one; to continue it, pass the session_id that its re
 
 
 async def list_sessions(
-    ctx: ToolContext,
-    query: Annotated[OneLine, Field(description="title words")] = "",
-    offset: Annotated[int, Field(ge=0)] = 0,
+    ctx: ToolContext, query: Annotated[OneLine, Field(description="title words")] = "", offset: Offset = 0
 ) -> SessionList:
     """List your kept sessions (earlier, previous research projects) to continue or resume one, last used first."""
     own = await own_sessions(ctx)
@@ -143,20 +141,18 @@ async def clear_session(
 
 
 async def _session_deleted(ctx: ToolContext, registry: SessionRegistry, session_id: str) -> ClearResult:
-    held, is_damaged = EvidencePage(session_id=session_id, total=0), False
+    held, damaged = EvidencePage(session_id=session_id, total=0), False
     try:
         held = await page_of(await registry.get(session_id, owner=caller()), 0, 0)
     except EvidenceStoreError:
-        is_damaged = True
+        damaged = True
     await registry.drop(session_id, owner=caller())
     step = "The next search or add_evidence opens a new session."
     if registry.undo_seconds:
         step += f" {sentence('undo until', hours=f'{registry.undo_seconds / 3_600:g}', id=session_id)}"
         if is_local(ctx):  # the user has the folder
             step += f" {sentence('for good', id=session_id)}"
-    return ClearResult(
-        session_id=session_id, removed=held.total, damaged=is_damaged, sources=held.sources, next_step=step
-    )
+    return ClearResult(session_id=session_id, removed=held.total, damaged=damaged, sources=held.sources, next_step=step)
 
 
 async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session_id: str) -> ClearResult:

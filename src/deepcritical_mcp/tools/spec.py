@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from inspect import get_annotations
 from types import MappingProxyType
 from typing import Any
@@ -97,6 +97,10 @@ class ToolSpec:
         """The icon as a picture."""
         shape = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0,-13,16,16'><text>{self.icon}</text></svg>"
         return [Icon(src=f"data:image/svg+xml,{quote(shape, safe=_IN_URIS)}")]
+
+
+asking_tool = partial(ToolSpec, read_only=True, open_world=True, changes_session=True)
+"""One that asks services outside and keeps what it finds in the session."""
 
 
 def input_schema(schema: Mapping[str, Any], *, with_lengths: bool = False) -> dict[str, Any]:

@@ -53,6 +53,7 @@ ResultT = TypeVar("ResultT", bound=BaseModel)
 Length = Callable[[Any], int]
 Items = Sequence[Evidence]
 Fits = Callable[[Items], bool]
+Shorten = Callable[[Evidence, int], Evidence]
 
 
 def fit(result: ResultT, limit: int, length: Length, *, saves_room: bool = True) -> ResultT:
@@ -177,9 +178,7 @@ def _one(item: Evidence, fits: Fits, limit: int, start: int | None = None) -> li
     return []
 
 
-def _largest_cut(
-    item: Evidence, fits: Fits, limit: int, shorten: Callable[[Evidence, int], Evidence]
-) -> list[Evidence]:
+def _largest_cut(item: Evidence, fits: Fits, limit: int, shorten: Shorten) -> list[Evidence]:
     cap = largest(MIN_CONTENT_LENGTH, min(limit, len(item.content)), lambda cap: fits([shorten(item, cap)]))
     return [shorten(item, cap)]
 

@@ -164,10 +164,8 @@ class CallSession:
                 item.but(found_by=tuple(sorted(map(numbers.__getitem__, queries))))
                 for item, queries in zip(items, latest, strict=True)
             )
-            reports = [
-                QueryReport(index=at, query=one, status="ok", results=totals[one]) for one, at in numbers.items()
-            ]
-            return found, with_numbers_shown(reports, found)
+            told = [QueryReport(index=at, query=one, status="ok", results=totals[one]) for one, at in numbers.items()]
+            return found, with_numbers_shown(told, found)
 
         return numbered
 

@@ -28,6 +28,7 @@ from deepcritical_mcp.transports.http.security import refusal
 
 logger = logging.getLogger("deepcritical_mcp.calls")
 
+Request = ServerRequestContext[Any, Any]
 CONCURRENCY_RETRY_AFTER = 2.0  # seconds
 REQUESTS_PER_CALL = 10
 _MINUTE, _ROUNDING_ERROR = 60.0, 1e-6
@@ -179,7 +180,7 @@ class CallControl:
 
         return counted
 
-    async def observe(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def observe(self, ctx: Request, call_next: CallNext) -> HandlerResult:
         """SDK middleware, inside OpenTelemetry's, that logs and counts tool calls."""
         if ctx.method != "tools/call":
             return await call_next(ctx)
@@ -197,9 +198,7 @@ class CallControl:
             self._report(ctx, outcome, _structured(result), time.perf_counter() - started)
         return result
 
-    def _report(
-        self, ctx: ServerRequestContext[Any, Any], outcome: str, result: Mapping[str, Any], seconds: float
-    ) -> None:
+    def _report(self, ctx: Request, outcome: str, result: Mapping[str, Any], seconds: float) -> None:
         params = ctx.params or {}
         name = str(params.get("name"))
         tool = name if name in _TOOLS else "unknown"
