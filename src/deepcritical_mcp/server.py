@@ -161,10 +161,8 @@ class DeepCriticalServer(MCPServer[AppContext]):
         if ctx.method == "initialize" and isinstance(result, dict):
             result["capabilities"]["resources"]["listChanged"] = True
         if ctx.method == "resources/list" and isinstance(result, dict):
-            result["resources"] += [
-                resource.model_dump(mode="json", by_alias=True, exclude_none=True)
-                for resource in await session_resources(context)
-            ]
+            own = await session_resources(context)
+            result["resources"] += [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in own]
         if ctx.method == "resources/read" and isinstance(result, dict):
             result["contents"] = typed(result["contents"])
         # Also what an earlier version kept: nothing that nobody sees leaves the server.

@@ -15,10 +15,8 @@ from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import SourceRow
 from deepcritical_mcp.transports.stdio import run_stdio
 
-*SAMPLE_SOURCES, SAMPLE_PAPERS = (
-    SourceRow(f"deepcritical_mcp.cli.sample_sources:Sample{name}")
-    for name in ("Articles", "Preprints", "Trials", "Pages", "Papers")
-)
+_KINDS = ("Articles", "Preprints", "Trials", "Pages", "Papers")
+*SAMPLE_SOURCES, SAMPLE_PAPERS = (SourceRow(f"deepcritical_mcp.cli.sample_sources:Sample{kind}") for kind in _KINDS)
 
 
 def sample_server(*, warm_up: bool = False) -> DeepCriticalServer:

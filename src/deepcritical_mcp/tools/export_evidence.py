@@ -88,15 +88,10 @@ def typed(contents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 async def export_resources(store: EvidenceStore) -> list[Resource]:
     """The exports that a session keeps, the latest first."""
+    named = [(one, export_uri(store.session_id, one.name)) for one in reversed(await listed_exports(store))]
     return [
-        Resource(
-            uri=export_uri(store.session_id, one.name),
-            name=one.name,
-            title=f"Export: {one.name}",
-            mime_type=one.media_type,
-            size=one.size,
-        )
-        for one in reversed(await listed_exports(store))
+        Resource(uri=uri, name=one.name, title=f"Export: {one.name}", mime_type=one.media_type, size=one.size)
+        for one, uri in named
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -15,7 +15,6 @@ from deepcritical_mcp.models import (
     Citation,
     Document,
     DocumentPassage,
-    DocumentStatus,
     OutlineEntry,
     Publication,
     split_paragraph_anchor,
@@ -53,6 +52,7 @@ from deepcritical_mcp.tools.arguments.params import (
     OtherSession,
     read_document_id,
     sentence,
+    sentences,
 )
 from deepcritical_mcp.tools.spec import asking_tool
 
@@ -66,20 +66,6 @@ MAX_OUTLINE = 60
 
 Pieces = Sequence[Piece]
 Passages = Sequence[DocumentPassage]
-_FREE = "The text is not free to read here:"
-_ASK_USER = "ask the user for the document and keep it with add_evidence."
-_FIND = "Check the number, or find the paper by its title: pubmed_search."
-_NOT_READ: Mapping[DocumentStatus, tuple[str, str]] = {
-    "full_text": ("", ""),
-    "abstract_only": ("Cite what the abstract says as the abstract's.", f"There is no abstract either: {_ASK_USER}"),
-    "not_allowed": (f"{_FREE} cite the abstract, or {_ASK_USER}", f"{_FREE} {_ASK_USER}"),
-    "not_found": (_FIND, _FIND),
-    "no_text": (
-        "Look for another copy with web_search, or cite the abstract.",
-        "Look for another copy with web_search, or ask the user for the document.",
-    ),
-}
-"""What to do where there is an abstract, and where there is none."""
 
 
 async def get_full_text(
@@ -117,7 +103,7 @@ class _DocumentAnswer:
         """The outline, the passages, or the sections that were asked for."""
         head, offset = self._head(), page.offset
         if self._found.text is None:
-            step = _NOT_READ[self._found.status][not self._pieces]
+            step = sentences("with_abstract" if self._pieces else "without_abstract").get(self._found.status, "")
             if any(one.status == "failed" for one in self._found.attempts):
                 step = f"Ask again in a minute: not every provider answered. {step}"
             return self._in_order(head, self._pieces, [ABSTRACT], offset, step)

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from deepcritical_mcp.models import AddResult, EvidenceList, SearchResult, status_label
 from deepcritical_mcp.tools import PROFILES
+from deepcritical_mcp.tools.arguments.params import sentences
 
 ResultT = TypeVar("ResultT", bound=BaseModel)
 
@@ -72,22 +73,7 @@ def _naming(names: Collection[str]) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
 
 
-_FINDS = {
-    "pubmed_search": "literature",
-    "preprint_search": "preprints",
-    "trial_search": "registered trials",
-    "web_search": "guidelines and news",
-}
-"""What each search finds, for the instructions."""
-
-
-_KEEPS = {
-    "semantic_search": "finds them again by meaning",
-    "get_evidence": "returns complete texts",
-    "add_evidence": "keeps your notes",
-    "get_full_text": "reads whole papers, trials and pages",
-}
-"""What the tools of the session do, for the instructions."""
+_FINDS, _KEEPS = sentences("finds"), sentences("keeps")
 _OPEN_NONE = frozenset(
     ("list_sessions", "list_evidence", "get_evidence", "semantic_search", "export_evidence", "clear_session")
 )

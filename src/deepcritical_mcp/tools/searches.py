@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from functools import wraps
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import anyio
 from mcp.server.mcpserver import Resolve, Sample
@@ -68,19 +68,13 @@ from deepcritical_mcp.tools.arguments.values import syntax_notes
 from deepcritical_mcp.tools.spec import ToolSpec, asking_tool
 from deepcritical_mcp.urls import is_web_address
 
-RequestT = TypeVar("RequestT", bound=SearchRequest)
+Described = Callable[..., Awaitable[None]]
+NextSteps = Callable[[SearchResult, Any, str], Iterable[str]]
 FIND_AGAIN = "semantic_search finds these again by meaning."
 
 
 def search_spec(
-    described: Callable[..., Awaitable[None]],
-    request: type[RequestT],
-    next_steps: Callable[[SearchResult, RequestT, str], Iterable[str]],
-    title: str,
-    icon: str,
-    source: str,
-    *,
-    is_basic: bool = False,
+    described: Described, request: type[SearchRequest], next_steps: NextSteps, title: str, icon: str, source: str
 ) -> ToolSpec:
     """The tool that searches a source and keeps what it finds in the session.
 
@@ -101,7 +95,7 @@ def search_spec(
         return result.but(next_step=session.next_step(*steps))
 
     run.__annotations__["return"] = SearchResult
-    return asking_tool(run, title, icon, on_board=True, is_basic=is_basic, source=source)
+    return asking_tool(run, title, icon, on_board=True, is_basic=source == "pubmed", source=source)
 
 
 DateLimit = Annotated[Word, Field(description="YYYY[-MM[-DD]]")]
@@ -144,7 +138,7 @@ def _after_pubmed(result: SearchResult, _: PubMedRequest, more: str) -> tuple[st
     return "All results were omitted (see the warnings): search with include_retracted=true to see them.", more
 
 
-PUBMED_SEARCH = search_spec(pubmed_search, PubMedRequest, _after_pubmed, "Search PubMed", "🔬", "pubmed", is_basic=True)
+PUBMED_SEARCH = search_spec(pubmed_search, PubMedRequest, _after_pubmed, "Search PubMed", "🔬", "pubmed")
 
 
 async def preprint_search(

@@ -29,7 +29,7 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.models.evidence import RECORD_KINDS
 from deepcritical_mcp.text import clipped, counted, cut_at_sentence, largest
 from deepcritical_mcp.tools.answers.render import MAX_QUERY_SHOWN, MAX_SIMILAR
-from deepcritical_mcp.tools.arguments.params import MAX_IDS_READ
+from deepcritical_mcp.tools.arguments.params import MAX_IDS_READ, sentences
 
 MIN_CONTENT_LENGTH = 160
 ROOMY = 16_500
@@ -242,12 +242,7 @@ def _left_out(whole: Items, shown: Items) -> tuple[list[str], list[str]]:
     return told, [f"{one.id}@{one.anchor}" if one.anchor else one.id for one in whole[len(shown) :]]
 
 
-_SHORTENED = {
-    "citation": "A citation is shortened; export_evidence has it whole.",
-    "similar": f"similar lists only {MAX_SIMILAR} ids.",
-    "notes": 'Notes are shortened: semantic_search with source="user" returns the complete notes.',
-    "details": 'Details are shortened: ask for fewer ids, or export_evidence format="jsonl" for all of them.',
-}
+_SHORTENED = {name: told.format(most=MAX_SIMILAR) for name, told in sentences("shortened").items()}
 
 
 def _brief(result: SearchResult, limit: int) -> SearchResult:

@@ -25,7 +25,6 @@ from deepcritical_mcp.models import (
     ClearResult,
     Concept,
     Document,
-    DocumentStatus,
     Evidence,
     EvidenceList,
     EvidencePage,
@@ -49,6 +48,7 @@ from deepcritical_mcp.tools.answers.structured import (
     publication_key,
     source_lines,
 )
+from deepcritical_mcp.tools.arguments.params import sentences
 
 _DELIMITERS = re.compile(r"\|(?:\s*:?-+:?\s*\|)+\s*")
 _CELL_END = re.compile(r"(?<!\\)\|")
@@ -343,17 +343,8 @@ def _export(result: ExportResult) -> tuple[str, list[str]]:
     return f"{counted(result.count, what, 'searches' if what == 'search' else '')} as {result.format}", lines
 
 
-_DOCUMENT_HEADINGS: Mapping[DocumentStatus, str] = {
-    "full_text": "",
-    "abstract_only": "Abstract only, no full text found",
-    "not_allowed": "No full text: not allowed",
-    "not_found": "Not found",
-    "no_text": "No readable text",
-}
-
-
 def _document(result: Document) -> tuple[str, list[str]]:
-    citation, heading = result.citation, _DOCUMENT_HEADINGS[result.status]
+    citation, heading = result.citation, sentences("heading").get(result.status, "")
     if result.status != "full_text" and any(one.status == "failed" for one in result.attempts):
         heading = "No full text yet, not every provider answered"
     mark = f"{status_label(citation.status)}{notices_in_heading(citation)}: " if is_marked(citation.status) else ""

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, Field
@@ -167,9 +168,13 @@ def sentence(name: str, /, **values: object) -> str:
     return _SENTENCES[name].format(**values)
 
 
-def synonyms(kind: str) -> dict[str, str]:
-    """The rows of one kind in `synonyms.txt`."""
-    return {key.removeprefix(f"{kind} "): text for key, text in _ROWS.items() if key.startswith(f"{kind} ")}
+def sentences(kind: str, rows: Mapping[str, str] = _SENTENCES) -> dict[str, str]:
+    """The rows of one kind in `sentences.txt`."""
+    return {key.removeprefix(f"{kind} "): text for key, text in rows.items() if key.startswith(f"{kind} ")}
+
+
+synonyms = partial(sentences, rows=_ROWS)
+"""The rows of one kind in `synonyms.txt`."""
 
 
 _PARTS = {name: f"(?:{pattern})" for name, pattern in synonyms("part").items()}
