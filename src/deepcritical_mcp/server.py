@@ -119,7 +119,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
             lifespan=lifespan,
             log_level=app.settings.log_level,
             extensions=[board],
-            middleware=[_bound_params, self._add_session_resources, *middleware, self._warm_up_once],
+            middleware=[_bound_params, self._add_session_resources, *middleware],
         )
         self.app = app
         self.answers_given: Mapping[int | str, str] = {}
@@ -151,13 +151,16 @@ class DeepCriticalServer(MCPServer[AppContext]):
 
     async def _add_session_resources(self, ctx: Request, call_next: CallNext) -> HandlerResult:
         """Middleware for what the SDK's own handlers cannot do: it lists the session's evidence among the resources,
-        and gives each export its own type."""
+        gives each export its own type, and loads the model after the first request that follows `initialize`."""
         context = ToolContext(request_context=ctx, mcp_server=self)
         token = _CONTEXT.set(context)
         try:
             result = await call_next(ctx)
         finally:
             _CONTEXT.reset(token)
+        if not self._is_warm and ctx.method != "initialize":
+            self._is_warm = True
+            self.app.warm_up()
         if ctx.method == "initialize" and isinstance(result, dict):
             result["capabilities"]["resources"]["listChanged"] = True
         if ctx.method == "resources/list" and isinstance(result, dict):
@@ -167,14 +170,6 @@ class DeepCriticalServer(MCPServer[AppContext]):
             result["contents"] = typed(result["contents"])
         # Also what an earlier version kept: nothing that nobody sees leaves the server.
         return cast("HandlerResult", all_without_invisible(result))
-
-    async def _warm_up_once(self, ctx: Request, call_next: CallNext) -> HandlerResult:
-        """Middleware that loads the model after the first request that follows `initialize`."""
-        result = await call_next(ctx)
-        if not self._is_warm and ctx.method != "initialize":
-            self._is_warm = True
-            self.app.warm_up()
-        return result
 
     async def _complete(self, ref: Completable, argument: CompletionArgument, known: Known) -> Completion:
         if isinstance(ref, PromptReference):
@@ -255,16 +250,13 @@ class DeepCriticalServer(MCPServer[AppContext]):
         is_long = size_of(arguments, READ_AT_ONCE) > READ_AT_ONCE
         values, notes = await anyio.to_thread.run_sync(read) if is_long else read()
         try:
-            result = await tool.run(values, context or Context(mcp_server=self))
-            return await self._told(result, notes, context)
+            result: BaseModel = await tool.run(values, context or Context(mcp_server=self))
         except ToolError as error:
             translated = self._translated(name, error, tool.parameters)
             for note in notes:
                 translated.add_note(note)
             raise translated from error
-
-    async def _told(self, result: BaseModel, notes: Sequence[str], context: ToolContext | None) -> BaseModel:
-        """The result with notes on its arguments, and how long its session is kept."""
+        # With notes on its arguments, and how long its session is kept.
         fields, warnings, kept = type(result).model_fields, getattr(result, "warnings", ()), ""
         if "next_step" in fields and context is not None and not isinstance(result, SessionList):
             kept = await session_note(context, getattr(result, "session_id", ""))

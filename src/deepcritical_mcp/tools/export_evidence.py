@@ -36,7 +36,7 @@ from deepcritical_mcp.session_export.whole_export import (
     nothing_to_export,
     recheck,
 )
-from deepcritical_mcp.text import cut_at_sentence, largest
+from deepcritical_mcp.text import cut_at_sentence, inert, largest
 from deepcritical_mcp.tools.arguments.call_session import (
     MAX_FOUND_BY,
     CallSession,
@@ -163,7 +163,7 @@ async def export_evidence(
     asked = ExportRequest(format, wanted, style, output, tuple(fields), abstracts, marked, own_styles=styles)
     request = await to_thread.run_sync(checked_request, asked)
     session = await session_for(ctx, session_id, may_open=False)
-    with session.reading():
+    try:
         if request.format == "news" and save:
             raise InvalidInputError("format=news is an answer and no file: leave save out.")
         if request.format == "news":
@@ -174,6 +174,10 @@ async def export_evidence(
             return await _records(ctx, session, request, request.format, offset)
         whole = await _whole(ctx, session, request, offset)
         return await to_thread.run_sync(_text_result, ctx, session, whole, offset)
+    except InvalidInputError as error:
+        if session.is_empty:
+            error.add_note(inert(session.others))
+        raise
 
 
 async def _news(ctx: ToolContext, session: CallSession, request: ExportRequest, offset: int) -> ExportResult:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.evidence.storage.stored_items import ID_PREFIX, MAX_TITLE, folded_title
 from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
-from deepcritical_mcp.text import clipped, counted, inert
+from deepcritical_mcp.text import clipped, counted
 from deepcritical_mcp.tools.arguments.params import sentence
 
 if TYPE_CHECKING:
@@ -139,16 +139,6 @@ class CallSession:
         """What the model can do next: how to continue this session, if it must be told, or others; then `steps`."""
         hint = f'Pass session_id="{self.store.session_id}" to continue in this session.' if self.announce else ""
         return " ".join(filter(None, (hint, self.others, *steps)))
-
-    @contextmanager
-    def reading(self) -> Generator[None]:
-        """Add to an error of what reads it that the session is empty."""
-        try:
-            yield
-        except InvalidInputError as error:
-            if self.is_empty:
-                error.add_note(inert(self.others))
-            raise
 
     async def query_numbers(self) -> Callable[[Iterable[Evidence]], Numbered]:
         """Gives evidence the numbers of the latest queries that found it, and these queries."""
