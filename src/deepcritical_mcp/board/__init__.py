@@ -234,18 +234,13 @@ def named_groups(evidence: Sequence[Evidence], places: Places) -> list[dict[str,
     placed: list[Evidence] = []
     for one in (item for item in evidence if item.id in places):
         terms = {name: getattr(one.citation, name)[:_MOST_TERMS] for name in ("mesh_terms", "keywords")}
-        short = {"content": NO_ABSTRACT, "citation": one.citation.model_copy(update=terms)}
-        placed.append(one.model_copy(update=short))
+        placed.append(one.but(content=NO_ABSTRACT, citation=one.citation.but(**terms)))
     if len(placed) < _FEWEST_ITEMS:
         return []
-    found: list[dict[str, object]] = []
-    taken: set[str] = set()
-    for middle, members in _grouped([places[item.id] for item in placed]):
-        if len(members) < _FEWEST_IN_GROUP:
-            continue
-        if name := _name([placed[at] for at in members], placed, taken):
-            found.append({"x": round(middle[0], 4), "y": round(middle[1], 4), "name": name})
-    return found
+    groups = [group for group in _grouped([places[one.id] for one in placed]) if len(group[1]) >= _FEWEST_IN_GROUP]
+    taken = set[str]()
+    named = [(middle, _name([placed[at] for at in members], placed, taken)) for middle, members in groups]
+    return [{"x": round(x, 4), "y": round(y, 4), "name": name} for (x, y), name in named if name]
 
 
 def _name(group: Sequence[Evidence], everything: Sequence[Evidence], taken: set[str]) -> str:

@@ -275,15 +275,15 @@ async def _records(
     more = len(publications) - following
     report = "" if more else await _report(ctx, session, request)
     ends = report if fits(text + report, limit) else ""
+    has_texts = format == "jsonl" or (format == "markdown" and request.abstracts)
     steps = (
         f"{more} more: offset={following}, or save=true for the whole file." if more else "",
         f"The report on the draft follows: offset={following}." if report and not ends else "",
         notes_left_out(chosen.notes),
         "Each part is a JSON array of its own." if format == "csl-json" and (more or offset) else "",
         sentence("record shortened", id=publications[offset].id, loss=loss) if loss else "",
-        "Full texts are not exported, only their licence and the beginning; get_full_text reads them."
-        if (format == "jsonl" or (format == "markdown" and request.abstracts))
-        and any(text.parts for one in publications for text in one.texts)
+        sentence("no full texts")
+        if has_texts and any(one.parts for each in publications for one in each.texts)
         else "",
     )
     facts: dict[str, Any] = {"text": text + ends, "count": count, "warnings": remarks}

@@ -308,18 +308,10 @@ async def fetch(ctx: ToolContext, id: Annotated[str, Field(min_length=1, max_len
     item = (await store.get([evidence_id])).get(evidence_id)
     if item is None:
         raise InvalidInputError("id: no such result in its session. Search again.")
-    citation = item.citation
-    return FetchedDocument(
-        id=id,
-        title=_title(citation),
-        text=item.content,
-        url=_url(citation),
-        metadata=DocumentMetadata(
-            citation=citation.reference,
-            notices=tuple(map(_notice_line, citation.status_notices[:MAX_NOTICES])),
-            **citation.model_dump(include={"status", "status_checked", "source", "date", "pmid", "doi", "nct"}),
-        ),
-    )
+    cited, notices = item.citation, tuple(map(_notice_line, item.citation.status_notices[:MAX_NOTICES]))
+    known = cited.model_dump(include={"status", "status_checked", "source", "date", "pmid", "doi", "nct"})
+    about = DocumentMetadata(citation=cited.reference, notices=notices, **known)
+    return FetchedDocument(id=id, title=_title(cited), text=item.content, url=_url(cited), metadata=about)
 
 
 def _title(citation: Citation) -> str:
@@ -361,19 +353,16 @@ async def ask_client_model(ctx: ToolContext, topic: str, description: str, count
     if settings.sampling == "off" or capabilities is None or capabilities.sampling is None:
         return ""
     services = await application(ctx).services()
-    request = services.expander.sampling_request(topic, description=description, count=count)
-    message = SamplingMessage(role="user", content=TextContent(type="text", text=request.text))
-    question = Sample([message], max_tokens=request.max_tokens, system_prompt=request.system_prompt)
+    asked = services.expander.sampling_request(topic, description=description, count=count)
+    message = SamplingMessage(role="user", content=TextContent(type="text", text=asked.text))
+    question = Sample([message], max_tokens=asked.max_tokens, system_prompt=asked.system_prompt)
     if ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
         return question
     with anyio.move_on_after(seconds_for(CLIENT_MODEL, cap=settings.deadline)):
         try:
-            answer = await ctx.session.send_request(
-                CreateMessageRequest(params=question.params),
-                CreateMessageResult,
-                metadata=ServerMessageMetadata(related_request_id=ctx.request_id),
-            )
-            return _text_of(answer)
+            request = CreateMessageRequest(params=question.params)
+            of_call = ServerMessageMetadata(related_request_id=ctx.request_id)
+            return _text_of(await ctx.session.send_request(request, CreateMessageResult, metadata=of_call))
         except MCPError as error:
             logger.info("the client's model did not answer: %s", error)
     return ""

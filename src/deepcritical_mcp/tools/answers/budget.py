@@ -54,6 +54,7 @@ Length = Callable[[Any], int]
 Items = Sequence[Evidence]
 Fits = Callable[[Items], bool]
 Shorten = Callable[[Evidence, int], Evidence]
+ShortenAll = Callable[[list[Evidence], int], list[Evidence]]
 
 
 def fit(result: ResultT, limit: int, length: Length, *, saves_room: bool = True) -> ResultT:
@@ -84,7 +85,14 @@ def _search(result: SearchResult, limit: int, length: Length, *, saves_room: boo
         result = result.but(queries=tuple(told), query_translation=translation)
     whole = result.evidence
     roomy = max(ROOMY, PER_RECORD * len(whole)) if saves_room else limit
-    items = _abridged(result, limit, length, roomy) if result.providers else whole
+    items = list(whole)  # of a long answer, the longest abstracts lose sentences without results
+    excess = length(result) - min(limit, roomy) if result.providers else 0
+    longest = sorted(range(len(items)), key=lambda number: -len(items[number].content))
+    for strict, number in product((False, True), longest):
+        if excess > 0:
+            gist = _without_middle(whole[number], strict=strict)
+            excess -= len(items[number].content) - len(gist.content)
+            items[number] = gist
     result_of = partial(_result_of, result, whole)
     if _fits(result_of, limit, length)(items):
         return result if all(one is item for one, item in zip(items, whole, strict=True)) else result_of(items)
@@ -93,8 +101,8 @@ def _search(result: SearchResult, limit: int, length: Length, *, saves_room: boo
     fits = _fits(result_of, limit, length)
     items = [_short_notes(item) for item in items]
     if result.providers:
-        longest = max((len(item.content) for item in items), default=0)
-        items = _shorter(items, fits, SHORT_ABSTRACT, longest, partial(_capped, whole=whole))
+        most = max((len(item.content) for item in items), default=0)
+        items = _shorter(items, fits, SHORT_ABSTRACT, most, partial(_capped, whole=whole))
     items = _shorter(items, fits, SHORT_TEXT, limit, _short_pages)
     items = _shorter(items, fits, 0, len(items), lambda items, count: items[:count])
     items = items or (_one(_short_notes(whole[0]), fits, limit) if whole else [])
@@ -103,9 +111,7 @@ def _search(result: SearchResult, limit: int, length: Length, *, saves_room: boo
     return result_of(items)
 
 
-def _shorter(
-    items: list[Evidence], fits: Fits, low: int, high: int, shorten: Callable[[list[Evidence], int], list[Evidence]]
-) -> list[Evidence]:
+def _shorter(items: list[Evidence], fits: Fits, low: int, high: int, shorten: ShortenAll) -> list[Evidence]:
     """`items` if they fit, or else shortened by the largest number from `low` to `high` by which they do."""
     return items if fits(items) else shorten(items, largest(low, high, lambda cap: fits(shorten(items, cap))))
 
@@ -123,19 +129,6 @@ def _list(result: EvidenceList, limit: int, length: Length) -> EvidenceList:
     shown = items[: largest(0, len(items), lambda count: fits(items[:count]))]
     start = result.starts[0] if result.starts else 0
     return result_of(shown or (_one(items[0], fits, limit, start) if items else []))
-
-
-def _abridged(result: SearchResult, limit: int, length: Length, roomy: int) -> list[Evidence]:
-    """The evidence; as long as the answer is too long, the longest abstracts lose sentences without results."""
-    items = list(result.evidence)
-    excess = length(result) - min(limit, roomy)
-    longest = sorted(range(len(items)), key=lambda number: -len(items[number].content))
-    for strict, number in product((False, True), longest):
-        if excess > 0:
-            gist = _without_middle(result.evidence[number], strict=strict)
-            excess -= len(items[number].content) - len(gist.content)
-            items[number] = gist
-    return items
 
 
 def _capped(items: Items, cap: int, whole: Items) -> list[Evidence]:

@@ -43,9 +43,8 @@ _SESSION_ID_LOGGERS = ("mcp.server.streamable_http", "mcp.server.streamable_http
 _MAX_OPEN_FILES = 65_536
 # What `BoundedProtocol` uses of uvicorn's protocol, whose internals may change with any version.
 USED_OF_UVICORN = (
-    *("client", "conn", "connections", "cycle", "loop", "on_response_complete", "pause_writing", "resume_writing"),
-    *("timeout_keep_alive", "transport"),
-)
+    "client conn connections cycle loop on_response_complete pause_writing resume_writing timeout_keep_alive transport"
+).split()
 _FULL = b'{"error": {"code": "too_many_connections", "message": "Too many connections.", "retryable": true}}'
 _REFUSAL = (
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 5\r\nconnection: close\r\n"
