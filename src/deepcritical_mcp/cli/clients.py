@@ -66,10 +66,6 @@ class McpClient:
         """The configuration in `text`; {} if it is empty or not an object. JsonError if the client cannot read it."""
         return mapping_of(parsed_json(text))
 
-    def edited(self, text: str, entry: object) -> str:
-        """`text` with this entry of the server, or without one if it is None; JsonError as `document`."""
-        return edited_json(text, self.key, entry)
-
 
 def known_clients(
     system: str = sys.platform, home: Path | None = None, variables: Mapping[str, str] = os.environ
@@ -256,7 +252,7 @@ def installation(client: McpClient, env: Mapping[str, str]) -> Change:
         variables = {**mapping_of(kept.get("env")), **env}
         entry = {name: value for name, value in kept.items() if name not in ("type", "url", "headers")} | new
         entry |= {"env": variables} if variables else {}
-        after = text if old == entry else client.edited(text, entry)
+        after = text if old == entry else edited_json(text, client.key, entry)
     needs_backup = before is not None and (old is None or not _backup_path(client).exists())
     return Change(client, before, after.encode(), backup=before if needs_backup else None)
 
@@ -269,7 +265,7 @@ def removal(client: McpClient) -> Change:
     with _invalid_file_reported(client):
         text, earlier = before.decode(), (backup or b"").decode()
         original = client.document(earlier)
-        after = client.edited(text, _server_entry(earlier, client))
+        after = edited_json(text, client.key, _server_entry(earlier, client))
         document = client.document(after)
     if not document.get(client.key) and not original.get(client.key):  # added with the server
         document, original = ({name: doc[name] for name in doc if name != client.key} for doc in (document, original))

@@ -79,7 +79,7 @@ def search_spec(
     """The tool that searches a source and keeps what it finds in the session.
 
     `described` has no body: its parameters, besides the session, are fields of `request`. `next_steps` says what the
-    model can do next; its third argument is how to read on, "" after the last page.
+    model can do next; its third argument is how to read on, "" after the last page. The one over PubMed is basic.
     """
 
     @wraps(described)

@@ -165,10 +165,8 @@ async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session
     if not registry.undo_seconds:
         raise InvalidInputError("undo is unavailable: this server does not keep deleted sessions.")
     session = await continued(ctx, await registry.restore(session_id, owner=caller()))
-    held = await page_of(session.store, 0, 0)
-    return ClearResult(
-        session_id=session_id, removed=held.total, undone=True, sources=held.sources, next_step=session.next_step()
-    )
+    held, step = await page_of(session.store, 0, 0), session.next_step()
+    return ClearResult(session_id=session_id, removed=held.total, undone=True, sources=held.sources, next_step=step)
 
 
 async def _titled(ctx: ToolContext, title: str, *, may_delete: bool) -> str:

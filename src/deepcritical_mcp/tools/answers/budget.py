@@ -134,9 +134,12 @@ def _list(result: EvidenceList, limit: int, length: Length) -> EvidenceList:
 def _capped(items: Items, cap: int, whole: Items) -> list[Evidence]:
     """`items`, of which abstracts of more than `cap` characters are shortened again from the `whole` ones."""
     pairs = zip(items, (_without_middle(one, cap, least=LEAST_GAP) for one in whole), strict=True)
-    both = {"content", "content_truncated"}
-    shorter = (one.model_dump(include=both) if len(one.content) < len(item.content) else {} for item, one in pairs)
-    return [item.but(**fields) for item, fields in zip(items, shorter, strict=True)]
+    return [
+        item.but(content=one.content, content_truncated=one.content_truncated)
+        if len(one.content) < len(item.content)
+        else item
+        for item, one in pairs
+    ]
 
 
 def _without_middle(item: Evidence, cap: int = 0, *, strict: bool = False, least: int = MIN_GAP) -> Evidence:
@@ -227,11 +230,12 @@ def _result_of(result: SearchResult, whole: Items, shown: Items, named: int = MA
 
 def _left_out(whole: Items, shown: Items) -> tuple[list[str], list[str]]:
     """What was shortened besides the contents, which are marked where they are cut; and the ids that do not fit."""
-    values = {
-        name: [(getattr(one, name), getattr(own, name)) for one, own in zip(shown, whole, strict=False)]
-        for name in _SHORTENED
-    }
-    told = [_SHORTENED[name] for name, pairs in values.items() if any(one != own for one, own in pairs)]
+    pairs = list(zip(shown, whole, strict=False))
+    told = [
+        told
+        for name, told in _SHORTENED.items()
+        if any(getattr(one, name) != getattr(item, name) for one, item in pairs)
+    ]
     return told, [f"{one.id}@{one.anchor}" if one.anchor else one.id for one in whole[len(shown) :]]
 
 
