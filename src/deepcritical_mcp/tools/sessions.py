@@ -37,6 +37,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
     read_session,
 )
 from deepcritical_mcp.tools.arguments.params import GivenId, Offset, OneLine, OtherSession, evidence_id, sentence
+from deepcritical_mcp.tools.arguments.schemas import NO_ID
 from deepcritical_mcp.tools.kept_evidence import page_of
 from deepcritical_mcp.tools.spec import ToolSpec
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 PAGE = 20
+NO_SESSIONS = sentence("no sessions")
 MAX_EXPIRED = 5
 KEPT_LATER = "A session without a date is empty: it is kept once there is something in it."
 NONE_HERE = "A search opens one; to continue it, pass the session_id that its result shows."
@@ -84,7 +86,7 @@ async def list_sessions(
 
 def _next_step(query: str, own: list[KeptSession], page: list[KeptSession]) -> str:
     if not own:
-        return sentence("no sessions")
+        return NO_SESSIONS
     if not page:
         return f'No title has all words of "{query}": use fewer, or none to list all.' if query else "Use offset=0."
     return f'To continue one, pass its title or id: list_evidence session_id="{page[0].session_id}" shows what it has.'
@@ -126,7 +128,7 @@ async def clear_session(
     """Delete (forget) a session with all its evidence, or remove single items, papers (`ids`); `undo` restores. Not
     needed for a fresh start."""
     if opens_new(session_id) or not any(map(str.isalnum, session_id)):
-        raise InvalidInputError(sentence("id required"))
+        raise InvalidInputError(NO_ID)
     if ids == [""]:
         if not undo:
             raise InvalidInputError(sentence("empty ids"))
@@ -175,7 +177,7 @@ async def _titled(ctx: ToolContext, title: str, *, may_delete: bool) -> str:
         store = await read_session(ctx, title)
     except SessionNotFoundError as error:
         if may_delete:
-            raise InvalidInputError(sentence("id required")) from error
+            raise InvalidInputError(NO_ID) from error
         raise SessionNotFoundError(sentence("no such title")) from error
     if may_delete:
         size = counted(await store.count(), "item")

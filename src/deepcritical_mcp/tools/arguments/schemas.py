@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 MAX_NAME_LENGTH = 80
 MAX_PROBLEMS_LISTED = 5
+NO_ID = sentence("id required")
 
 
 def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None = None) -> InvalidInputError:
@@ -61,7 +62,7 @@ def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None =
             words = fields.get(field, {}).get("enum", ())
             choice = f": one of {', '.join(words)}" if row["type"] == "missing" and words else ""
             is_of_deleting = row["type"] == "missing" and field == "session_id"  # only one tool requires it
-            rows[field] = sentence("id required") if is_of_deleting else f"{field}{_problem(row)}{choice}."
+            rows[field] = NO_ID if is_of_deleting else f"{field}{_problem(row)}{choice}."
     return InvalidInputError(first_few(list(rows.values())))
 
 
