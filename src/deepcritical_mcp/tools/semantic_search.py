@@ -31,6 +31,7 @@ from deepcritical_mcp.tools.arguments.params import (
     sentence,
 )
 from deepcritical_mcp.tools.kept_evidence import no_such_mark
+from deepcritical_mcp.tools.sessions import NO_SESSIONS
 from deepcritical_mcp.tools.spec import ToolSpec
 
 if TYPE_CHECKING:
@@ -157,9 +158,7 @@ async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted
     if len(listed) > MOST_SESSIONS:
         warnings.append(f"Only the {MOST_SESSIONS} sessions used last were searched, of {len(listed)}.")
     if not ordered:
-        warnings.append(
-            "None of your sessions has anything close to the question." if listed else sentence("no sessions")
-        )
+        warnings.append("None of your sessions has anything close to the question." if listed else NO_SESSIONS)
     following = place.stop if place.stop < len(ordered) else -1
     steps = (
         *_on(shown, page.offset, following),
