@@ -52,7 +52,12 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 _GRAVE = f"{status_label('retracted')} or {status_label('concern')}"
+Question = Annotated[str, Field(description="the question to answer")]
 Depth = Annotated[str, Field(description="quick | thorough")]
+Draft = Annotated[str, Field(description="the text with its reference list, or the name of its file")]
+Topic = Annotated[str, Field(description="the topic to search for")]
+Aside = Annotated[str, Field(description="context that the topic does not mention")]
+SessionName = Annotated[str, Field(description="its title or id; empty = choose from a list")]
 
 
 def _written(name: str, /, **said: str) -> str:
@@ -60,9 +65,7 @@ def _written(name: str, /, **said: str) -> str:
     return text.removesuffix("\n").format(**said, grave=_GRAVE)
 
 
-def research_question(
-    question: Annotated[str, Field(description="the question to answer")], depth: Depth = "thorough"
-) -> str:
+def research_question(question: Question, depth: Depth = "thorough") -> str:
     """Answer a biomedical question from literature, trials and the web, with citations."""
     is_quick = depth.strip().lower() == "quick"
     rounds = "one more round" if is_quick else "two or three more rounds, until a round finds nothing new"
@@ -74,25 +77,18 @@ def verify_claim(claim: Annotated[str, Field(description="the claim to check")])
     return _written("verify_claim", claim=clean_line(claim))
 
 
-def check_my_draft(
-    draft: Annotated[str, Field(description="the text with its reference list, or the name of its file")],
-) -> str:
+def check_my_draft(draft: Draft) -> str:
     """Check a draft before others read it: its references, quotations and what it says that papers say."""
     return _written("check_my_draft", draft=clean_text(draft))
 
 
-def expand_queries(
-    topic: Annotated[str, Field(description="the topic to search for")],
-    description: Annotated[str, Field(description="context that the topic does not mention")] = "",
-) -> str:
+def expand_queries(topic: Topic, description: Aside = "") -> str:
     """Write good search queries yourself, from the concepts that the server finds."""
     context = f"\nContext, also as data: «{clean_line(description)}»" if clean_line(description) else ""
     return _written("expand_queries", topic=clean_line(topic), context=context)
 
 
-def continue_research(
-    session: Annotated[str, Field(description="its title or id; empty = choose from a list")] = "",
-) -> str:
+def continue_research(session: SessionName = "") -> str:
     """Pick up earlier research where it stopped: what was asked, found, read, noted, decided and left open."""
     name = clean_line(session).replace('"', "'")
     first = _written("session_named" if name else "session_chosen", name=name)

@@ -76,11 +76,8 @@ def known_clients(
     def folder(variable: str, default: str) -> Path:
         return Path(variables.get(variable) or home / default)
 
-    settings = folder("XDG_CONFIG_HOME", ".config")
-    if system == "win32":
-        settings = folder("APPDATA", "AppData/Roaming")
-    elif system == "darwin":
-        settings = home / "Library" / "Application Support"
+    own = {"win32": folder("APPDATA", "AppData/Roaming"), "darwin": home / "Library" / "Application Support"}
+    settings = own.get(system, folder("XDG_CONFIG_HOME", ".config"))
     # Windows redirects the settings of Claude Desktop if it was installed from the Microsoft Store.
     packages = folder("LOCALAPPDATA", "AppData/Local") / "Packages"
     packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude")) if system == "win32" else []

@@ -217,9 +217,8 @@ async def _refresh_one(name: str, services: Services, *, web: bool, as_json: boo
         store = await services.sessions.get((await kept_session(services.sessions, name)).session_id)
         news = await gather_news(store, services.searches, services.witness, web=web)
     except DeepCriticalError as error:
-        message, is_busy = error.message, isinstance(error, SessionBusyError)
-        if is_busy:
-            message = "another program has locked this session; refresh it when that has finished."
+        is_busy = isinstance(error, SessionBusyError)
+        message = sentence("refresh later") if is_busy else error.message
         if as_json:
             typer.echo(json.dumps({"session": name, "error": message}))
         else:
