@@ -135,8 +135,7 @@ def check_draft(sources: Sequence[str], *, accepted: Sequence[str], read: bool, 
     report, is_complete = anyio.run(_check, read_drafts(sources), load_settings(), read)
     # Without what only a client could use, since the session ends here.
     warnings = tuple(one.replace("read=true", "--read") for one in report.warnings)
-    nothing = {"session_id": "", "report_uri": "", "next_step": "", "next_offset": -1, "warnings": warnings}
-    report = report.model_copy(update=nothing)
+    report = report.but(session_id="", report_uri="", next_step="", next_offset=-1, warnings=warnings)
     if as_json:  # ASCII, since a pipe on Windows may have any encoding
         print(json.dumps(report.model_dump(mode="json"), indent=2))
     else:

@@ -55,14 +55,8 @@ async def check_citations(
     report = await checker.check(text, session.store, offset=offset, read=read, progress=progress_of(ctx))
     call = f"check_citations with the same text, {'read=true, ' if read else ''}".rstrip()
     steps = (f"Go on: {call} offset={report.next_offset}." if report.next_offset >= 0 else "", *_steps(report))
-    return brief(report).model_copy(
-        update={
-            "offset": offset,
-            "call": call,
-            "report_uri": REPORT_URI.replace("{session_id}", report.session_id),
-            "next_step": session.next_step(*steps),
-        }
-    )
+    uri = REPORT_URI.replace("{session_id}", report.session_id)
+    return brief(report).but(offset=offset, call=call, report_uri=uri, next_step=session.next_step(*steps))
 
 
 def _steps(report: CitationReport) -> Iterator[str]:

@@ -211,7 +211,7 @@ class _DocumentAnswer:
             return not chosen or any(_overlap(anchor, piece.anchor) for piece in chosen)
 
         def length(passages: Passages) -> int:
-            return len(to_markdown(head.model_copy(update=self._with_passages(head, passages))))
+            return len(to_markdown(head.but(**self._with_passages(head, passages))))
 
         page = page._replace(length=length)
         try:

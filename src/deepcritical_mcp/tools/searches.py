@@ -274,8 +274,7 @@ async def pubmed_related(
         steps = [again, f"Pass max_results={most} for more." if max_results < most else "", FIND_AGAIN]
     else:
         steps = [again or "PubMed lists no such papers: try another kind, or pubmed_search with the paper's title."]
-    update = {"next_step": session.next_step(*steps), "warnings": (*notes, *result.warnings)}
-    return result.model_copy(update=update)
+    return result.but(next_step=session.next_step(*steps), warnings=(*notes, *result.warnings))
 
 
 PUBMED_RELATED = asking_tool(pubmed_related, "Papers linked to a paper", "🔗", source="pubmed")

@@ -100,7 +100,7 @@ def _items(evidence: Sequence[Evidence], queries: int, *, whole: bool = False) -
         }
         if item is not first[publication_key(item)]:
             update |= {"citation": SAME, "similar": (), "notes": (), "decision": ""}
-        items.append(item.model_copy(update=update))
+        items.append(item.but(**update))
     return tuple(items)
 
 
