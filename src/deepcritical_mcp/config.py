@@ -44,10 +44,8 @@ def _address(value: str) -> str:
 def _tokens(value: SecretStr) -> SecretStr:
     pairs = [pair.strip() for pair in value.get_secret_value().split(",") if pair.strip()]
     if not all(_TOKEN_PAIR.fullmatch(pair) for pair in pairs):
-        raise ValueError(
-            "must be comma-separated name:token pairs; names consist of letters, digits, dots, dashes and "
-            "underscores, tokens of visible ASCII characters"
-        )
+        signs = "names consist of letters, digits, dots, dashes and underscores, tokens of visible ASCII characters"
+        raise ValueError(f"must be comma-separated name:token pairs; {signs}")
     tokens = [pair.partition(":")[2] for pair in pairs]
     if len(set(tokens)) < len(tokens):
         raise ValueError("contains the same token twice")

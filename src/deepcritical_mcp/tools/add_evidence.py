@@ -174,11 +174,9 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
 
 def _unasked(found: Mapping[int, FoundRecord]) -> Iterator[str]:
     """Warnings for records from elsewhere, because PubMed could not be asked: one for each reason."""
-    items: dict[str, list[int]] = {}
-    for index, one in found.items():
-        if one.publication and one.unasked:
-            items.setdefault(one.unasked, []).append(index)
-    for reason, indexes in items.items():
+    reasons = {index: one.unasked for index, one in found.items() if one.publication and one.unasked}
+    for reason in dict.fromkeys(reasons.values()):
+        indexes = [index for index, one in reasons.items() if one == reason]
         more = f" and {len(indexes) - MAX_LISTED} more" if len(indexes) > MAX_LISTED else ""
         named = f"Item{'s' if len(indexes) > 1 else ''} {', '.join(map(str, indexes[:MAX_LISTED]))}{more}"
         missing = "so a retraction that only PubMed knows may be missing"
