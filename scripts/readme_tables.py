@@ -44,13 +44,13 @@ def tools_table() -> str:
 
 def settings_table() -> str:
     """The `IMPORTANT` settings with their defaults and meanings."""
-    settings = {setting.variable: setting.info for setting in every_setting()}
+    settings = {setting.variable: setting for setting in every_setting()}
     rows = ["| Variable | Default | Meaning |", "| --- | --- | --- |"]
     for variable in IMPORTANT:
-        info = settings[variable]
+        info = settings[variable].info
         known = info.default if isinstance(info.default, str | int | float) else ""
         default = f"`{_default(known)[1:]}`" if _default(known) else ""
-        rows.append(f"| `{variable}` | {default} | {_escaped(info.description or '')} |")
+        rows.append(f"| `{variable}` | {default} | {_escaped(settings[variable].description)} |")
     return "\n".join(rows)
 
 

@@ -306,14 +306,15 @@ def _error_meaning(kind: type[errors.DeepCriticalError]) -> str:
 def settings_table() -> str:
     """Every setting of the sources and of the core, with type, default and meaning."""
     rows: list[tuple[str, ...]] = []
-    for name, variable, info, declared_in in every_setting():
+    for setting in every_setting():
+        name, variable, info, declared_in = setting
         properties = declared_in.model_json_schema()["properties"]
         schema = properties[variable if variable in properties else name]
         schema = next((one for one in schema.get("anyOf", []) if one.get("type") != "null"), schema)
         default = "the user's cache folder" if info.default_factory else _shown_default(_plain_default(info.default))
         secret = schema.get("format") == "password"
         kind = "secret" if secret else "path" if schema.get("format") == "path" else _type_of(schema)
-        rows.append((f"`{variable}`", kind, default, _with_bounds(info.description or "", schema)))
+        rows.append((f"`{variable}`", kind, default, _with_bounds(setting.description, schema)))
     return _table(("Variable", "Type", "Default", "Meaning"), rows)
 
 

@@ -26,7 +26,7 @@ def test_no_two_settings_share_a_name_or_a_variable():
     settings = every_setting()
     assert len({setting.field for setting in settings}) == len(settings)
     assert len({setting.variable for setting in settings}) == len(settings)
-    assert all(setting.info.description for setting in settings)
+    assert all(setting.description for setting in settings)
 
 
 def test_there_are_secrets_of_the_core_and_of_the_sources():

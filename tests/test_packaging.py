@@ -19,7 +19,7 @@ from deepcritical_mcp.config import every_setting
 ROOT = Path(__file__).resolve().parents[1]
 SERVER: dict[str, Any] = json.loads((ROOT / "server.json").read_text())
 MANIFEST: dict[str, Any] = json.loads((ROOT / "packaging/mcpb/manifest.json").read_text())
-SETTINGS = {setting.variable: setting.info for setting in every_setting()}
+SETTINGS = {setting.variable: setting for setting in every_setting()}
 VARIABLES = SETTINGS.keys()
 
 
@@ -46,7 +46,7 @@ def test_the_registry_entry_sets_only_variables_that_exist_and_hides_every_key()
 
 def test_the_registry_entry_describes_each_variable_as_the_code_does() -> None:
     declared = {row["name"]: row["description"] for row in SERVER["packages"][0]["environmentVariables"]}
-    descriptions = {name: SETTINGS[name].description or "" for name in declared}
+    descriptions = {name: SETTINGS[name].description for name in declared}
     assert declared == {name: text[:1].upper() + text[1:] for name, text in descriptions.items()}
 
 

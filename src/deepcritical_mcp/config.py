@@ -7,6 +7,7 @@ import pkgutil
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from inspect import getsource
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -43,10 +44,8 @@ def _address(value: str) -> str:
 def _tokens(value: SecretStr) -> SecretStr:
     pairs = [pair.strip() for pair in value.get_secret_value().split(",") if pair.strip()]
     if not all(_TOKEN_PAIR.fullmatch(pair) for pair in pairs):
-        raise ValueError(
-            "must be comma-separated name:token pairs; names consist of letters, digits, dots, dashes and "
-            "underscores, tokens of visible ASCII characters"
-        )
+        signs = "names consist of letters, digits, dots, dashes and underscores, tokens of visible ASCII characters"
+        raise ValueError(f"must be comma-separated name:token pairs; {signs}")
     tokens = [pair.partition(":")[2] for pair in pairs]
     if len(set(tokens)) < len(tokens):
         raise ValueError("contains the same token twice")
@@ -109,7 +108,8 @@ S = TypeVar("S", bound=OwnSettings)
 class Settings(BaseSettings):
     """The core settings, and those of every part (see `of`). `load_settings` reads them.
 
-    Keyword arguments set them all alike: `Settings(deadline=10, ncbi_base_url="http://…")`.
+    Keyword arguments set them all alike: `Settings(deadline=10, ncbi_base_url="http://…")`. The docstring of a field is
+    its line in the documentation, as `description` is in the parts.
     """
 
     model_config = OwnSettings.model_config
@@ -117,76 +117,82 @@ class Settings(BaseSettings):
     _of_parts: dict[type[OwnSettings], OwnSettings] = PrivateAttr()
     _given: dict[str, Any] = PrivateAttr()
 
-    data_dir: Annotated[Folder | None, BeforeValidator(_unless_memory)] = Field(
-        None,
-        description="folder in which sessions are kept, or memory to keep none; empty = your data folder on stdio, "
-        "memory over HTTP",
-    )
-    exports_dir: Folder | None = Field(
-        None, description="folder for files of export_evidence with save=true (stdio); unset = exports in data_dir"
-    )
-    cache_dir: Folder = Field(
-        default_factory=lambda: platformdirs.user_cache_path("deepcritical-mcp"),
-        description="folder of cached answers and of the rate limiter's state",
-    )
-    embedding_model: str = Field("", description="folder or hub id of another embedding model; unset = the shipped one")
-    dedup_threshold: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        None, description="drop evidence more similar than this (0 to 1); unset = group it, drop nothing"
-    )
-    ncbi_email: str = Field(
-        "", validation_alias="NCBI_EMAIL", description="your email address, which NCBI, Unpaywall and Crossref ask for"
-    )
-    redis_url: SecretStr = Field(
-        SecretStr(""), description="Redis in which machines share one request rate; TLS: rediss://…?ssl_ca_certs=FILE"
-    )
-
-    off: Annotated[Words, _among("sources:source_names", "source")] = Field(
-        (), description="sources that are never asked, e.g. web,unpaywall; their tools are not offered"
-    )
-    tools: Annotated[Words, _among("tools:tool_choices", "tool or profile")] = Field(
-        (), description="tools to offer: research (all), core (five), search-fetch, or names; --profile overrides it"
-    )
-    citation_counts: bool = Field(
-        False, description="let pubmed_search ask iCite how often each paper has been cited, as pubmed_related does"
-    )
-
-    session_ttl: Annotated[float, Field(gt=0)] | None = Field(
-        None, description="seconds after which an idle session is dropped; unset = 90 days in a folder, else a day"
-    )
-    max_sessions: int = Field(1000, ge=1, description="open sessions; beyond that the least recently used is dropped")
-    max_evidence: int = Field(10000, ge=1, description="records in one session")
-    max_result_chars: int = Field(32000, ge=2000, description="characters in a result, in each of its two forms")
-    deadline: float = Field(45, ge=1, le=600, description="seconds after which every call has ended")
-    fetch_private: bool = Field(
-        False, description="read pages of private networks and on any port too; never on a server that others use"
-    )
-    sampling: Literal["off", "on"] = Field(
-        "off", description="let expand_queries ask the client's own model for queries, if it offers that"
-    )
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="lowest level logged on stderr")
-
-    auth_tokens: Tokens = Field(SecretStr(""), description="callers allowed over HTTP, as name:token,name:token")
-    oauth_issuer: BaseUrl = Field("", description="OAuth authorization server whose access tokens are accepted")
-    oauth_audience: str = Field("", description="an OAuth token's audience; unset = this server's public address")
-    oauth_jwks_url: BaseUrl = Field("", description="the issuer's key set; unset = taken from its metadata")
-    oauth_scopes: Words = Field((), description="scopes that an OAuth token must have")
-    public_url: BaseUrl = Field("", description="address at which clients reach the server over HTTP")
-    allowed_hosts: Words = Field((), description="further Host names to answer over HTTP; *.example.org = subdomains")
-    cors_origins: Words = Field((), description="web origins whose pages may call over HTTP")
-    trusted_proxies: Words = Field((), description="addresses or networks of proxies whose X-Forwarded-For is trusted")
-    calls_per_minute: int = Field(600, ge=1, description="tool calls per minute and caller over HTTP")
-    concurrent_calls: int = Field(64, ge=1, description="concurrent tool calls per caller over HTTP")
-    limit_local: bool = Field(False, description="apply the limits to unauthenticated callers on this machine too")
-    max_sessions_per_caller: int = Field(
-        100, ge=1, description="open sessions per authenticated caller; beyond that its oldest is dropped"
-    )
-    max_evidence_per_caller: int = Field(100000, ge=1, description="records of one authenticated caller")
-    max_body: int = Field(8 * 1024 * 1024, ge=1024, description="bytes in one message of a client")
-    max_connections: int = Field(1000, ge=1, description="concurrent HTTP connections; then idle ones are closed")
-    request_timeout: float = Field(20, gt=0, description="seconds within which an HTTP request must be complete")
-    keep_alive: float = Field(75, gt=0, description="seconds for which an idle HTTP connection stays open")
-    connection_ttl: float = Field(1800, gt=0, description="seconds after which an idle Mcp-Session-Id is forgotten")
-    log_queries: bool = Field(False, description="include the queries in the log of HTTP calls")
+    data_dir: Annotated[Folder | None, BeforeValidator(_unless_memory)] = None
+    """folder in which sessions are kept, or memory to keep none; empty = your data folder on stdio, memory over HTTP"""
+    exports_dir: Folder | None = None
+    """folder for files of export_evidence with save=true (stdio); unset = exports in data_dir"""
+    cache_dir: Folder = Field(default_factory=lambda: platformdirs.user_cache_path("deepcritical-mcp"))
+    """folder of cached answers and of the rate limiter's state"""
+    embedding_model: str = ""
+    """folder or hub id of another embedding model; unset = the shipped one"""
+    dedup_threshold: Annotated[float, Field(gt=0, le=1)] | None = None
+    """drop evidence more similar than this (0 to 1); unset = group it, drop nothing"""
+    ncbi_email: str = Field("", validation_alias="NCBI_EMAIL")
+    """your email address, which NCBI, Unpaywall and Crossref ask for"""
+    redis_url: SecretStr = SecretStr("")
+    """Redis in which machines share one request rate; TLS: rediss://…?ssl_ca_certs=FILE"""
+    off: Annotated[Words, _among("sources:source_names", "source")] = ()
+    """sources that are never asked, e.g. web,unpaywall; their tools are not offered"""
+    tools: Annotated[Words, _among("tools:tool_choices", "tool or profile")] = ()
+    """tools to offer: research (all), core (five), search-fetch, or names; --profile overrides it"""
+    citation_counts: bool = False
+    """let pubmed_search ask iCite how often each paper has been cited, as pubmed_related does"""
+    session_ttl: Annotated[float, Field(gt=0)] | None = None
+    """seconds after which an idle session is dropped; unset = 90 days in a folder, else a day"""
+    max_sessions: int = Field(1000, ge=1)
+    """open sessions; beyond that the least recently used is dropped"""
+    max_evidence: int = Field(10000, ge=1)
+    """records in one session"""
+    max_result_chars: int = Field(32000, ge=2000)
+    """characters in a result, in each of its two forms"""
+    deadline: float = Field(45, ge=1, le=600)
+    """seconds after which every call has ended"""
+    fetch_private: bool = False
+    """read pages of private networks and on any port too; never on a server that others use"""
+    sampling: Literal["off", "on"] = "off"
+    """let expand_queries ask the client's own model for queries, if it offers that"""
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """lowest level logged on stderr"""
+    auth_tokens: Tokens = SecretStr("")
+    """callers allowed over HTTP, as name:token,name:token"""
+    oauth_issuer: BaseUrl = ""
+    """OAuth authorization server whose access tokens are accepted"""
+    oauth_audience: str = ""
+    """an OAuth token's audience; unset = this server's public address"""
+    oauth_jwks_url: BaseUrl = ""
+    """the issuer's key set; unset = taken from its metadata"""
+    oauth_scopes: Words = ()
+    """scopes that an OAuth token must have"""
+    public_url: BaseUrl = ""
+    """address at which clients reach the server over HTTP"""
+    allowed_hosts: Words = ()
+    """further Host names to answer over HTTP; *.example.org = subdomains"""
+    cors_origins: Words = ()
+    """web origins whose pages may call over HTTP"""
+    trusted_proxies: Words = ()
+    """addresses or networks of proxies whose X-Forwarded-For is trusted"""
+    calls_per_minute: int = Field(600, ge=1)
+    """tool calls per minute and caller over HTTP"""
+    concurrent_calls: int = Field(64, ge=1)
+    """concurrent tool calls per caller over HTTP"""
+    limit_local: bool = False
+    """apply the limits to unauthenticated callers on this machine too"""
+    max_sessions_per_caller: int = Field(100, ge=1)
+    """open sessions per authenticated caller; beyond that its oldest is dropped"""
+    max_evidence_per_caller: int = Field(100000, ge=1)
+    """records of one authenticated caller"""
+    max_body: int = Field(8 * 1024 * 1024, ge=1024)
+    """bytes in one message of a client"""
+    max_connections: int = Field(1000, ge=1)
+    """concurrent HTTP connections; then idle ones are closed"""
+    request_timeout: float = Field(20, gt=0)
+    """seconds within which an HTTP request must be complete"""
+    keep_alive: float = Field(75, gt=0)
+    """seconds for which an idle HTTP connection stays open"""
+    connection_ttl: float = Field(1800, gt=0)
+    """seconds after which an idle Mcp-Session-Id is forgotten"""
+    log_queries: bool = False
+    """include the queries in the log of HTTP calls"""
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
@@ -255,6 +261,12 @@ class Setting(NamedTuple):
     variable: str
     info: FieldInfo
     kind: type[BaseSettings]
+
+    @property
+    def description(self) -> str:
+        """What it sets: the field's description or else, only read when somebody asks, its docstring."""
+        told = re.search(rf'^    {self.field}: .*\n    """(.*)"""', getsource(self.kind), re.MULTILINE)
+        return self.info.description or (told[1] if told else "")
 
 
 def every_setting() -> tuple[Setting, ...]:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio.lowlevel
@@ -48,6 +49,7 @@ class Services:
     lookups: tuple[Service, ...] = ()
 
 
+Build = Callable[[Settings], Services]
 Admission = Callable[[], AbstractAsyncContextManager[None]]
 """Surrounds a tool call; raises a `DeepCriticalError` to refuse it."""
 
@@ -59,13 +61,7 @@ class AppContext:
     services from the settings. `hidden_tools` are those that the server does not offer, so that no advice names them.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        build: Callable[[Settings], Services] | None = None,
-        admission: Admission = nullcontext,
-    ) -> None:
+    def __init__(self, settings: Settings, *, build: Build | None = None, admission: Admission = nullcontext) -> None:
         self.settings = settings
         self.admission = admission
         self.hidden_tools: Sequence[str] = ()
@@ -162,23 +158,14 @@ def build_services(
     witness = Witness(known, pubmed, off=("Crossref",) if why_off(CROSSREF, settings.off) else ())
     readers = created(FullTextSource, FULL_TEXTS if full_texts is None else full_texts, settings, net)
     reading = FullTexts(readers, pubmed, lookups=known, seconds=settings.deadline, off=records_off(settings.off))
-    checker = CitationChecker(
-        ReferenceChecker(reading, witness), reading, PassageEmbedder(embedder), seconds=settings.deadline
-    )
+    references = ReferenceChecker(reading, witness)
+    checker = CitationChecker(references, reading, PassageEmbedder(embedder), seconds=settings.deadline)
+    search = partial(SourceSearch, seconds=settings.deadline, witness=witness, counts=settings.citation_counts)
     return Services(
         http=http,
         embedder=embedder,
         sessions=SessionRegistry(settings, embedder, backend),
-        searches={
-            source.name: SourceSearch(
-                source,
-                seconds=settings.deadline,
-                witness=witness,
-                citations=citations if source is pubmed else None,
-                counts=settings.citation_counts,
-            )
-            for source in built
-        },
+        searches={one.name: search(one, citations=citations if one is pubmed else None) for one in built},
         everywhere=SearchHandler(built, seconds=settings.deadline, witness=witness),
         expander=QueryExpander(settings, next((one.vocabulary for one in built if one.vocabulary), None)),
         full_texts=reading,

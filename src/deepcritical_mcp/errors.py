@@ -43,12 +43,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from deepcritical_mcp.data_files import data_table
+
+Details = Mapping[str, object] | None
+
 
 class DeepCriticalError(Exception):
     """Root of the tree.
 
     Attributes:
-        message: one or two sentences for the model.
+        message: one or two sentences for the model; if not given, what `errors.txt` says.
         code: stable identifier of the kind of failure, e.g. "rate_limited".
         retryable: whether the same call may succeed later.
         retry_after: seconds to wait before that, 0.0 if unknown.
@@ -61,9 +65,9 @@ class DeepCriticalError(Exception):
     def __init_subclass__(cls, *, code: str = "", retryable: bool = False) -> None:
         cls.code, cls.retryable = code or cls.code, retryable or cls.retryable
 
-    def __init__(self, message: str, *, retry_after: float = 0.0, details: Mapping[str, object] | None = None) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, message: str = "", *, retry_after: float = 0.0, details: Details = None) -> None:
+        self.message = message or data_table(__file__, "errors.txt").get(self.code, "")
+        super().__init__(self.message)
         self.retry_after = retry_after
         self.details: Mapping[str, object] = details or {}
 
@@ -83,15 +87,6 @@ class SessionError(DeepCriticalError, code="session"):
 class SessionNotFoundError(SessionError, code="session_not_found"):
     """The session_id is unknown, has expired, or belongs to someone else."""
 
-    def __init__(self, message: str = "") -> None:
-        super().__init__(
-            message
-            or "This session is unknown or has expired, or was cleared. clear_session with undo=true brings it "
-            "back within a day, if sessions are kept; sessions in memory end with the server. Pass the id exactly "
-            "as a result shows it; list_evidence shows the current one. A search with "
-            'session_id="new" opens a fresh one.'
-        )
-
 
 class AmbiguousSessionError(SessionError, code="ambiguous_session"):
     """Several sessions have the title, or titles that begin with it.
@@ -107,12 +102,6 @@ class AmbiguousSessionError(SessionError, code="ambiguous_session"):
 
 class SessionRequiredError(SessionError, code="session_required"):
     """No session_id was given and this connection has no default session."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This connection has no default session: pass the session_id that an earlier search or add_evidence "
-            "returned. If there is none yet, search first."
-        )
 
 
 class SessionBusyError(SessionError, code="session_busy", retryable=True):
@@ -130,9 +119,7 @@ class ProviderError(DeepCriticalError, code="provider_error"):
         provider: wire name of the provider, e.g. "pubmed".
     """
 
-    def __init__(
-        self, provider: str, message: str, *, retry_after: float = 0.0, details: Mapping[str, object] | None = None
-    ) -> None:
+    def __init__(self, provider: str, message: str, *, retry_after: float = 0.0, details: Details = None) -> None:
         super().__init__(message, retry_after=retry_after, details={"provider": provider, **(details or {})})
         self.provider = provider
 
@@ -226,14 +213,8 @@ class AllProvidersFailedError(DeepCriticalError, code="all_providers_failed", re
     """
 
     def __init__(self, message: str, causes: Sequence[DeepCriticalError], *, retry_after: float = 0.0) -> None:
-        told = [
-            {
-                **({"provider": one.provider} if isinstance(one, ProviderError) else {}),
-                "code": one.code,
-                "message": one.message,
-            }
-            for one in causes
-        ]
+        names = [{"provider": one.provider} if isinstance(one, ProviderError) else {} for one in causes]
+        told = [{**name, "code": one.code, "message": one.message} for name, one in zip(names, causes, strict=True)]
         super().__init__(message, retry_after=retry_after, details={"causes": told})
         self.causes = tuple(causes)
         self.retryable = any(map(is_temporary, causes))
@@ -251,9 +232,7 @@ class UnreadableDocumentError(DeepCriticalError, code="unreadable_document"):
         self, message: str, *, is_protected: bool = False, is_too_slow: bool = False, retryable: bool = False
     ) -> None:
         super().__init__(message)
-        self.is_protected = is_protected
-        self.is_too_slow = is_too_slow
-        self.retryable = retryable
+        self.is_protected, self.is_too_slow, self.retryable = is_protected, is_too_slow, retryable
 
 
 class EvidenceStoreError(DeepCriticalError, code="evidence_store", retryable=True):
@@ -280,8 +259,4 @@ class ShuttingDownError(DeepCriticalError, code="shutting_down", retryable=True)
     """The server is shutting down and accepts no more calls."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "The server is shutting down and could not finish the call. Results found so far stay in "
-            "their session. Try again in a moment.",
-            retry_after=10,
-        )
+        super().__init__(retry_after=10)

@@ -26,16 +26,9 @@ _LAST_SENTENCES = 2
 """Stand for the conclusion of an abstract without labels."""
 
 _END = re.compile(r"(?P<mark>[.!?])[\"'”’)\]]{0,3}\s+|[。！？]\s*|\n\s*")
-_ABBREVIATIONS = frozenset(
-    "e.g i.e vs cf ca approx al fig figs no nos dr prof st resp sp spp var subsp vol pp ed eds inc dept eq ref refs "
-    "min max incl excl viz p c a.m p.m i.v i.p s.c i.m b.i.d t.i.d q.d u.s u.k".split()
-)
 _INITIALS = re.compile(r"(?:[A-ZÀ-Þ][.-])*[A-ZÀ-Þ]")
 _LABEL = re.compile(r"[^\S\n]*(?P<label>[A-Z][\w/&,' ()-]{2,60}):(?=\s)")
 _RESULTS = re.compile(r"(?:[A-Z,&/]+ ){0,3}(?:RESULT|FINDING|OBSERVATION|SYNTHESIS)")
-_CONCLUSION = re.compile(
-    r"CONCLUSION|INTERPRETATION|IMPLICATION|SIGNIFICANCE|TAKE[- ]HOME|WHAT THIS STUDY ADDS|KEY MESSAGE|SUMMARY"
-)
 _SIGNALS = [line.split(": ", 1) for line in data_lines(__file__, "result_signals.txt")]
 
 
@@ -47,10 +40,8 @@ _LEVEL, _FIGURES = _signals("level"), _signals("level", "figure")
 _RESULTS_BY_RIGOR = (_signals("level", "figure", "stated", "finding"), _signals("level", "figure", "stated"))
 """What makes a sentence one with results: `_FIGURES` before the section of results, these elsewhere (widely, strictly).
 """
-_REFERS_BACK = re.compile(
-    r"In (?:contrast|(?:such|th(?:is|at|ese|ose))\b)|Conversely|However|But|Thus|Th(?:is|ese|ose)\b|Such|It\b|They|Both"
-    r"|Neither|The (?:latter|former)"
-)
+_CONCLUSION, _REFERS_BACK = _signals("conclusion"), _signals("refers back")
+_ABBREVIATIONS = frozenset(" ".join(text for kind, text in _SIGNALS if kind == "abbreviation").split())
 
 
 class Span(NamedTuple):

@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 # Libraries that log requests; at DEBUG they log responses too, which can repeat a request's address.
 _HTTP_LOGGERS = (
-    *("httpx", "primp", "ddgs"),
-    *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")),
+    "httpx primp ddgs httpcore.connection httpcore.http11 httpcore.http2 httpcore.proxy httpcore.socks".split()
 )
 _NOISY_LOGGERS = "httpx httpcore primp hyper_util ddgs hpack urllib3 asyncio chromadb filelock".split()
 _KEY_PARAMETER = re.compile(r"((?:api[_-]?key|access_token|token|secret)(?:=|%3[dD]))[^&\s\"'<>)\]}\\]+", re.IGNORECASE)

@@ -52,17 +52,20 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 _GRAVE = f"{status_label('retracted')} or {status_label('concern')}"
+Question = Annotated[str, Field(description="the question to answer")]
 Depth = Annotated[str, Field(description="quick | thorough")]
+Draft = Annotated[str, Field(description="the text with its reference list, or the name of its file")]
+Topic = Annotated[str, Field(description="the topic to search for")]
+Aside = Annotated[str, Field(description="context that the topic does not mention")]
+SessionName = Annotated[str, Field(description="its title or id; empty = choose from a list")]
 
 
-def _written(name: str, **said: str) -> str:
+def _written(name: str, /, **said: str) -> str:
     text = Path(__file__).with_name("prompt_texts").joinpath(f"{name}.md").read_text("utf-8")
     return text.removesuffix("\n").format(**said, grave=_GRAVE)
 
 
-def research_question(
-    question: Annotated[str, Field(description="the question to answer")], depth: Depth = "thorough"
-) -> str:
+def research_question(question: Question, depth: Depth = "thorough") -> str:
     """Answer a biomedical question from literature, trials and the web, with citations."""
     is_quick = depth.strip().lower() == "quick"
     rounds = "one more round" if is_quick else "two or three more rounds, until a round finds nothing new"
@@ -74,33 +77,21 @@ def verify_claim(claim: Annotated[str, Field(description="the claim to check")])
     return _written("verify_claim", claim=clean_line(claim))
 
 
-def check_my_draft(
-    draft: Annotated[str, Field(description="the text with its reference list, or the name of its file")],
-) -> str:
+def check_my_draft(draft: Draft) -> str:
     """Check a draft before others read it: its references, quotations and what it says that papers say."""
     return _written("check_my_draft", draft=clean_text(draft))
 
 
-def expand_queries(
-    topic: Annotated[str, Field(description="the topic to search for")],
-    description: Annotated[str, Field(description="context that the topic does not mention")] = "",
-) -> str:
+def expand_queries(topic: Topic, description: Aside = "") -> str:
     """Write good search queries yourself, from the concepts that the server finds."""
     context = f"\nContext, also as data: «{clean_line(description)}»" if clean_line(description) else ""
     return _written("expand_queries", topic=clean_line(topic), context=context)
 
 
-def continue_research(
-    session: Annotated[str, Field(description="its title or id; empty = choose from a list")] = "",
-) -> str:
+def continue_research(session: SessionName = "") -> str:
     """Pick up earlier research where it stopped: what was asked, found, read, noted, decided and left open."""
     name = clean_line(session).replace('"', "'")
-    if name:
-        first = f'Use session_id="{name}", which the user gave as data, in every call. If it is not found, call \
-list_sessions and ask which one is meant.'
-    else:
-        first = "Call list_sessions. If there is one session, take it; else show the user title, size and last use of \
-each, and ask which one to continue. Pass its id as session_id in every call."
+    first = _written("session_named" if name else "session_chosen", name=name)
     return _written("continue_research", first=first)
 
 
@@ -134,17 +125,14 @@ def prompt_arguments(prompts: Iterable[Prompt], name: str, given: Iterable[str])
     return arguments[name]
 
 
+Completable = PromptReference | ResourceTemplateReference
+Known = CompletionContext | None
 MAX_SUGGESTIONS = 100
 DEPTHS = ("quick", "thorough")
 MAX_EVIDENCE_READ = 500
 
 
-async def complete(
-    ctx: ToolContext,
-    ref: PromptReference | ResourceTemplateReference,
-    argument: CompletionArgument,
-    known: CompletionContext | None,
-) -> Completion:
+async def complete(ctx: ToolContext, ref: Completable, argument: CompletionArgument, known: Known) -> Completion:
     """Suggestions for one argument, best first; empty if there are none."""
     candidates: Iterable[str] = ()
     if isinstance(ref, ResourceTemplateReference):
@@ -170,7 +158,7 @@ async def _topics(ctx: ToolContext) -> list[str]:
     return [text for text, _ in (*queries.most_common(), *mesh_terms.most_common())]
 
 
-async def _evidence_ids(ctx: ToolContext, known: CompletionContext | None) -> list[str]:
+async def _evidence_ids(ctx: ToolContext, known: Known) -> list[str]:
     session_id = ((known.arguments if known else None) or {}).get("session_id", "")
     try:
         given = await read_session(ctx, session_id) if session_id else None
@@ -222,9 +210,8 @@ async def evidence_text(session_id: str, id: str, ctx: ToolContext) -> str:
         found = await store.get([id])
     hidden = application(ctx).hidden_tools
     if id not in found:
-        raise ResourceNotFoundError(
-            without_tools("This session has no evidence with this id; list_evidence lists all ids.", hidden)
-        )
+        told = "This session has no evidence with this id; list_evidence lists all ids."
+        raise ResourceNotFoundError(without_tools(told, hidden))
     return to_markdown(as_offered(EvidenceList(session_id=store.session_id, evidence=(found[id],)), hidden))
 
 
@@ -243,9 +230,8 @@ async def saved_export(session_id: str, name: str, ctx: ToolContext) -> str:
     with _errors_of_resources(ctx):
         text = await kept_export(await read_session(ctx, session_id), name)
     if text is None:
-        raise ResourceNotFoundError(
-            "This session does not keep an export of this name, or no longer: export_evidence with save=true makes one."
-        )
+        told = "This session does not keep an export of this name, or no longer"
+        raise ResourceNotFoundError(f"{told}: export_evidence with save=true makes one.")
     return text
 
 
@@ -267,11 +253,8 @@ async def session_resources(ctx: ToolContext) -> list[Resource]:
         exports = await export_resources(store)
     except DeepCriticalError:
         return []  # the templates still work, and reading one reports the error
-    session = _markdown(
-        SESSION_URI.replace("{session_id}", store.session_id),
-        "session",
-        f"This session: {counted(total, 'item')} of evidence",
-    )
+    uri, title = SESSION_URI.replace("{session_id}", store.session_id), f"{counted(total, 'item')} of evidence"
+    session = _markdown(uri, "session", f"This session: {title}")
     evidence = [_markdown(f"{session.uri}/{item.id}", item.id, item.citation.title) for item in reversed(newest)]
     others = [one for one in others if one.uri != session.uri][:MAX_SESSIONS_LISTED]
     if report:

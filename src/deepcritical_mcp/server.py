@@ -26,11 +26,9 @@ from mcp_types import (
     CallToolResult,
     Completion,
     CompletionArgument,
-    CompletionContext,
     GetPromptResult,
     InputRequiredResult,
     PromptReference,
-    ResourceTemplateReference,
     TextContent,
 )
 from mcp_types import Tool as MCPTool
@@ -50,6 +48,8 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.models import EvidenceList, SearchResult, SessionList
 from deepcritical_mcp.prompts_and_resources import (
+    Completable,
+    Known,
     complete,
     offered_prompts,
     prompt_arguments,
@@ -61,8 +61,8 @@ from deepcritical_mcp.text import all_without_invisible, clean_line, clean_text
 from deepcritical_mcp.tools import PROFILES, TOOLS, Profile, ToolSpec, tools_chosen
 from deepcritical_mcp.tools.answers.budget import fit
 from deepcritical_mcp.tools.answers.structured import structured, wire_length
-from deepcritical_mcp.tools.arguments.call_session import read_session, session_note
-from deepcritical_mcp.tools.arguments.params import check_sizes, size_of, tool_hint
+from deepcritical_mcp.tools.arguments.call_session import ToolContext, read_session, session_note
+from deepcritical_mcp.tools.arguments.params import check_sizes, sentence, size_of, tool_hint
 from deepcritical_mcp.tools.arguments.schemas import invalid_arguments, read_arguments
 from deepcritical_mcp.tools.export_evidence import typed
 from deepcritical_mcp.tools.offered import as_offered, instructions, without_tools
@@ -71,7 +71,9 @@ from deepcritical_mcp.transports.stdio import ClientMessages, RemainingAnswers
 
 logger = logging.getLogger(__name__)
 
-_CONTEXT: ContextVar[Context[AppContext, Any]] = ContextVar("deepcritical_mcp_request")
+Request = ServerRequestContext[Any, Any]
+
+_CONTEXT: ContextVar[ToolContext] = ContextVar("deepcritical_mcp_request")
 """The current request, for handlers that the SDK calls without it."""
 
 LINKS_SINCE = "2025-06-18"
@@ -105,10 +107,10 @@ class DeepCriticalServer(MCPServer[AppContext]):
         self._off = {spec.name: why for spec in chosen if (why := source_off(spec.source, off))}
         self._specs = {spec.name: spec for spec in chosen if spec.name not in self._off}
         self._hidden = tuple(spec.name for spec in TOOLS if spec not in chosen)
-        before = (_bound_params, self._add_session_resources)
         board = Apps()  # for hosts that support MCP Apps
-        about: dict[str, Any] = {"name": "board", "title": "Evidence board", "mime_type": APP_MIME_TYPE}
-        board.add_resource(FunctionResource.from_function(board_page, BOARD_URI, **about))
+        board.add_resource(
+            FunctionResource.from_function(board_page, BOARD_URI, "board", "Evidence board", mime_type=APP_MIME_TYPE)
+        )
         super().__init__(
             "deepcritical-mcp",
             title="DeepCritical",
@@ -117,7 +119,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
             lifespan=lifespan,
             log_level=app.settings.log_level,
             extensions=[board],
-            middleware=[*before, *middleware, self._warm_up_once],
+            middleware=[_bound_params, self._add_session_resources, *middleware],
         )
         self.app = app
         self.answers_given: Mapping[int | str, str] = {}
@@ -147,41 +149,29 @@ class DeepCriticalServer(MCPServer[AppContext]):
             for tool, _ in (_tool(spec, self._hidden) for spec in self._specs.values())
         ]
 
-    async def _add_session_resources(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def _add_session_resources(self, ctx: Request, call_next: CallNext) -> HandlerResult:
         """Middleware for what the SDK's own handlers cannot do: it lists the session's evidence among the resources,
-        and gives each export its own type."""
-        context = Context[AppContext, Any](request_context=ctx, mcp_server=self)
+        gives each export its own type, and loads the model after the first request that follows `initialize`."""
+        context = ToolContext(request_context=ctx, mcp_server=self)
         token = _CONTEXT.set(context)
         try:
             result = await call_next(ctx)
         finally:
             _CONTEXT.reset(token)
+        if not self._is_warm and ctx.method != "initialize":
+            self._is_warm = True
+            self.app.warm_up()
         if ctx.method == "initialize" and isinstance(result, dict):
             result["capabilities"]["resources"]["listChanged"] = True
         if ctx.method == "resources/list" and isinstance(result, dict):
-            result["resources"] += [
-                resource.model_dump(mode="json", by_alias=True, exclude_none=True)
-                for resource in await session_resources(context)
-            ]
+            own = await session_resources(context)
+            result["resources"] += [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in own]
         if ctx.method == "resources/read" and isinstance(result, dict):
             result["contents"] = typed(result["contents"])
         # Also what an earlier version kept: nothing that nobody sees leaves the server.
         return cast("HandlerResult", all_without_invisible(result))
 
-    async def _warm_up_once(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Middleware that loads the model after the first request that follows `initialize`."""
-        result = await call_next(ctx)
-        if not self._is_warm and ctx.method != "initialize":
-            self._is_warm = True
-            self.app.warm_up()
-        return result
-
-    async def _complete(
-        self,
-        ref: PromptReference | ResourceTemplateReference,
-        argument: CompletionArgument,
-        known: CompletionContext | None,
-    ) -> Completion:
+    async def _complete(self, ref: Completable, argument: CompletionArgument, known: Known) -> Completion:
         if isinstance(ref, PromptReference):
             prompt_arguments(self._prompts, ref.name, [argument.name])
         return await complete(_CONTEXT.get(), ref, argument, known)
@@ -199,7 +189,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
             await server.run(messages, RemainingAnswers(responses, given), server.create_initialization_options())
 
     async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context[AppContext, Any] | None = None
+        self, name: str, arguments: dict[str, Any], context: ToolContext | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Run a tool within the deadline; every failure is an `isError` result that a model can act on.
 
@@ -228,7 +218,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
         return shown
 
     async def get_prompt(
-        self, name: str, arguments: dict[str, Any] | None = None, context: Context[AppContext, Any] | None = None
+        self, name: str, arguments: dict[str, Any] | None = None, context: ToolContext | None = None
     ) -> GetPromptResult | InputRequiredResult:
         """A prompt's messages.
 
@@ -243,13 +233,12 @@ class DeepCriticalServer(MCPServer[AppContext]):
             raise MCPError(INVALID_PARAMS, f"The prompt {name} requires {', '.join(missing)}.")
         return await super().get_prompt(name, arguments, context)
 
-    async def _run(self, name: str, arguments: dict[str, Any], context: Context[AppContext, Any] | None) -> BaseModel:
+    async def _run(self, name: str, arguments: dict[str, Any], context: ToolContext | None) -> BaseModel:
         if why := self._off.get(name):
             searches = ", ".join(one for one in self._specs if one.endswith("_search"))
             offered = f" There are {searches}." if searches else ""
-            raise ConfigurationError(
-                f'{name} is switched off on this server: {variable_name("off")} names "{why}".{offered}'
-            )
+            told = f'{name} is switched off on this server: {variable_name("off")} names "{why}".{offered}'
+            raise ConfigurationError(told)
         if name in self._hidden:
             raise ConfigurationError(f"{name} is not offered by this server, which has {', '.join(self._specs)}.")
         if name not in self._specs:
@@ -261,29 +250,19 @@ class DeepCriticalServer(MCPServer[AppContext]):
         is_long = size_of(arguments, READ_AT_ONCE) > READ_AT_ONCE
         values, notes = await anyio.to_thread.run_sync(read) if is_long else read()
         try:
-            result = await tool.run(values, context or Context(mcp_server=self))
-            return await self._told(result, notes, context)
+            result: BaseModel = await tool.run(values, context or Context(mcp_server=self))
         except ToolError as error:
             translated = self._translated(name, error, tool.parameters)
             for note in notes:
                 translated.add_note(note)
             raise translated from error
-
-    async def _told(
-        self, result: BaseModel, notes: Sequence[str], context: Context[AppContext, Any] | None
-    ) -> BaseModel:
-        """The result with notes on its arguments, and how long its session is kept."""
-        update: dict[str, Any] = {}
-        if notes and "warnings" in type(result).model_fields:
-            update["warnings"] = (*notes, *getattr(result, "warnings", ()))
-        if "next_step" in type(result).model_fields:
-            step = getattr(result, "next_step", "")
-            kept = ""
-            if context is not None and not isinstance(result, SessionList):
-                kept = await session_note(context, getattr(result, "session_id", ""))
-            known = kept in getattr(result, "warnings", ())
-            update["next_step"] = " ".join(filter(None, (step, "" if known else kept)))
-        return result.model_copy(update=update) if update else result
+        # With notes on its arguments, and how long its session is kept.
+        fields, warnings, kept = type(result).model_fields, getattr(result, "warnings", ()), ""
+        if "next_step" in fields and context is not None and not isinstance(result, SessionList):
+            kept = await session_note(context, getattr(result, "session_id", ""))
+        step = " ".join(filter(None, (getattr(result, "next_step", ""), "" if kept in warnings else kept)))
+        told = {"warnings": (*notes, *warnings), "next_step": step}
+        return result.model_copy(update={name: text for name, text in told.items() if name in fields})
 
     def _late(self, name: str, deadline: float) -> DeadlineExceededError:
         within = f" within {deadline:g} seconds" if deadline else " in time"
@@ -300,22 +279,15 @@ class DeepCriticalServer(MCPServer[AppContext]):
         if isinstance(cause, TimeoutError):
             return self._late(name, 0)
         logger.error("%s failed unexpectedly", name, exc_info=cause or error)
-        return DeepCriticalError(
-            "Internal error; the server log has details. Nothing kept in the session is lost. Try other arguments or "
-            "another tool."
-        )
+        return DeepCriticalError(sentence("internal error"))
 
     def _success(self, spec: ToolSpec, result: BaseModel, meta: dict[str, Any] | None) -> CallToolResult:
         limit = self.app.settings.max_result_chars
         saves_room = bool({"get_evidence", "semantic_search"} & self._specs.keys())
-        shown = fit(result, limit, lambda one: max(len(spec.render(one)), wire_length(one)), saves_room=saves_room)
-        if self._hidden:
-            shown = as_offered(shown, self._hidden)
-        return CallToolResult(
-            content=[TextContent(type="text", text=spec.render(shown))],
-            structured_content=structured(shown),
-            _meta=meta,
-        )
+        cut = fit(result, limit, lambda one: max(len(spec.render(one)), wire_length(one)), saves_room=saves_room)
+        cut = as_offered(cut, self._hidden) if self._hidden else cut
+        text = TextContent(type="text", text=spec.render(cut))
+        return CallToolResult(content=[text], structured_content=structured(cut), _meta=meta)
 
 
 def create_server(
@@ -344,7 +316,7 @@ def create_server(
     return DeepCriticalServer(app, profile=profile, middleware=middleware, warm_up=warm_up, finds_titles=finds_titles)
 
 
-async def _bound_params(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def _bound_params(ctx: Request, call_next: CallNext) -> HandlerResult:
     """Middleware that measures what a request holds before anything else looks at it (a tool's arguments are measured
     by the tool's schema), and empties a call's arguments after it, because the SDK keeps a connection's last message
     until the next."""
@@ -353,9 +325,8 @@ async def _bound_params(ctx: ServerRequestContext[Any, Any], call_next: CallNext
         params = {name: value for name, value in params.items() if name != "arguments"}
     most = MAX_PARAMS.get(ctx.method, MAX_OTHER_PARAMS)
     if size_of(params, most) > most:
-        raise MCPError(
-            INVALID_PARAMS, f"The parameters are too long or nested too deeply: at most {most:,} characters."
-        )
+        told = f"The parameters are too long or nested too deeply: at most {most:,} characters."
+        raise MCPError(INVALID_PARAMS, told)
     result: HandlerResult = None
     try:
         result = await call_next(ctx)
@@ -394,7 +365,7 @@ def _failure(name: str, error: DeepCriticalError, hidden: Sequence[str]) -> Call
     )
 
 
-async def result_meta(context: Context[AppContext, Any], result: BaseModel) -> dict[str, Any] | None:
+async def result_meta(context: ToolContext, result: BaseModel) -> dict[str, Any] | None:
     """The session's map to send with a result, for a client that shows the board."""
     if not isinstance(result, SearchResult | EvidenceList) or not client_supports_apps(context):
         return None

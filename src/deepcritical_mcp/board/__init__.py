@@ -1,7 +1,8 @@
 """The evidence board: one self-contained page, shown by MCP hosts (MCP Apps) or written as a report.
 
 The page loads no resources, builds itself from text nodes only, and its Content-Security-Policy allows no other script.
-Its parts are in this folder: board.html, board.css and js/, the latter concatenated in the order of `SCRIPTS`.
+Its parts are in this folder: board.html, board.css and js/, the latter concatenated in the order of `SCRIPTS`;
+no_log.txt is what a report says that was made without a log.
 """
 
 from __future__ import annotations
@@ -44,11 +45,6 @@ SCRIPTS = ("dom", "evidence", "host", "board", "decisions", "cards", "table", "m
 
 _ON_MAP = {"title", "source", "date", "status", "status_checked"}
 _RECORD = {"date", "authors", "journal", "publisher", "pmid", "pmcid", "doi", "nct", "url", "status_notices"}
-
-NO_LOG = (
-    "This report was made from an exported file, which has the decisions but no log of the searches. For the searches "
-    "and the flow diagram, make the report from the session itself: deepcritical-mcp report rs_…"
-)
 
 _Spot = tuple[float, float]
 Places = Mapping[str, _Spot]
@@ -111,7 +107,7 @@ def board_report(
     the list of searches and the flow diagram; None if it is not known, which the page says. `remarks` are on the status
     of what is shown.
     """
-    searches: dict[str, object] = {"no_log": NO_LOG}
+    searches: dict[str, object] = {"no_log": _source("no_log.txt").strip()}
     if log is not None:
         logged = [(one, one.model_dump(mode="json", exclude={"ids", "request"})) for one in log]
         rows = [{**row, "failed": one.failed, "known": len(one.ids) - one.new} for one, row in logged]
@@ -234,18 +230,13 @@ def named_groups(evidence: Sequence[Evidence], places: Places) -> list[dict[str,
     placed: list[Evidence] = []
     for one in (item for item in evidence if item.id in places):
         terms = {name: getattr(one.citation, name)[:_MOST_TERMS] for name in ("mesh_terms", "keywords")}
-        short = {"content": NO_ABSTRACT, "citation": one.citation.model_copy(update=terms)}
-        placed.append(one.model_copy(update=short))
+        placed.append(one.but(content=NO_ABSTRACT, citation=one.citation.but(**terms)))
     if len(placed) < _FEWEST_ITEMS:
         return []
-    found: list[dict[str, object]] = []
-    taken: set[str] = set()
-    for middle, members in _grouped([places[item.id] for item in placed]):
-        if len(members) < _FEWEST_IN_GROUP:
-            continue
-        if name := _name([placed[at] for at in members], placed, taken):
-            found.append({"x": round(middle[0], 4), "y": round(middle[1], 4), "name": name})
-    return found
+    groups = [group for group in _grouped([places[one.id] for one in placed]) if len(group[1]) >= _FEWEST_IN_GROUP]
+    taken = set[str]()
+    named = [(middle, _name([placed[at] for at in members], placed, taken)) for middle, members in groups]
+    return [{"x": round(x, 4), "y": round(y, 4), "name": name} for (x, y), name in named if name]
 
 
 def _name(group: Sequence[Evidence], everything: Sequence[Evidence], taken: set[str]) -> str:

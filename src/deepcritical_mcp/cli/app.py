@@ -21,8 +21,11 @@ from deepcritical_mcp.cli.command_failures import USAGE_ERROR, error_boundary
 from deepcritical_mcp.cli.quick_start import import_sdk
 from deepcritical_mcp.cli.serving import log_profile, serve_stdio, server_settings
 from deepcritical_mcp.config import load_settings, plain_problem, unknown_variables
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.text import counted
+
+_HELP = data_table(__file__, "options.txt")
 
 
 class _Commands(TyperGroup):
@@ -38,7 +41,6 @@ app = typer.Typer(
     cls=_Commands,
     name="deepcritical-mcp",
     help="An MCP server for biomedical evidence. Without a command, serves over stdio as MCP clients expect.",
-    no_args_is_help=False,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -62,10 +64,8 @@ def run_command(*, debug: bool) -> None:
 @app.callback()
 def options(
     ctx: typer.Context,
-    version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
-    debug: Annotated[
-        bool, Option("--debug", help="Show the traceback of a failure (also allowed after the command).")
-    ] = False,
+    version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help=_HELP["all version"])] = False,
+    debug: Annotated[bool, Option("--debug", help=_HELP["all debug"])] = False,
 ) -> None:
     """Options before a command; also warns about mistyped settings."""
     if ctx.invoked_subcommand != "serve":  # the server logs them
@@ -75,20 +75,13 @@ def options(
 
 @app.command()
 def serve(
-    transport: Annotated[Literal["stdio", "sse", "http"], Option(help="How clients connect.")] = "stdio",
-    host: Annotated[str, Option(help="Interface to listen on (sse, http).")] = "127.0.0.1",
-    port: Annotated[int, Option(help="Port to listen on (sse, http); 0 = any free port.", min=0, max=65535)] = 8000,
+    transport: Annotated[Literal["stdio", "sse", "http"], Option(help=_HELP["serve transport"])] = "stdio",
+    host: Annotated[str, Option(help=_HELP["serve host"])] = "127.0.0.1",
+    port: Annotated[int, Option(help=_HELP["serve port"], min=0, max=65535)] = 8000,
     profile: Annotated[
-        Literal["research", "core", "search-fetch"] | None,
-        Option(
-            help="All tools; five for clients with little room; or only search and fetch, for hosts that require these "
-            "two. Otherwise as DEEPCRITICAL_TOOLS says, else all.",
-            show_default=False,
-        ),
+        Literal["research", "core", "search-fetch"] | None, Option(help=_HELP["serve profile"], show_default=False)
     ] = None,
-    insecure: Annotated[
-        bool, Option("--insecure", help="Accept other machines without authentication (sse, http).")
-    ] = False,
+    insecure: Annotated[bool, Option("--insecure", help=_HELP["serve insecure"])] = False,
 ) -> None:
     """Serve MCP clients: over stdio, or over HTTP on /mcp (streamable HTTP) and /sse (older clients)."""
     if transport == "stdio":
@@ -114,8 +107,8 @@ def serve(
 @app.command()
 def demo(
     ctx: typer.Context,
-    question: Annotated[str, Argument(help="Your question; an example question if omitted.")] = "",
-    offline: Annotated[bool, Option("--offline", help="Use built-in sample data, without network access.")] = False,
+    question: Annotated[str, Argument(help=_HELP["demo question"])] = "",
+    offline: Annotated[bool, Option("--offline", help=_HELP["demo offline"])] = False,
 ) -> None:
     """Run an example research session: expand a question, search, keep evidence, find it again by meaning."""
     import anyio
@@ -126,7 +119,7 @@ def demo(
 
 
 @app.command()
-def doctor(as_json: Annotated[bool, Option("--json", help="Print the result as JSON.")] = False) -> None:
+def doctor(as_json: Annotated[bool, Option("--json", help=_HELP["doctor json"])] = False) -> None:
     """Check every component and say how to fix problems; exit code 1 if the server cannot do its main job."""
     from deepcritical_mcp.cli.doctor_checks import examine
 
@@ -136,12 +129,10 @@ def doctor(as_json: Annotated[bool, Option("--json", help="Print the result as J
 
 @app.command()
 def install(
-    client: Annotated[ClientName, Option(help="The client to configure.")],
-    undo: Annotated[bool, Option("--undo", help="Remove the server again.")] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    env: Annotated[
-        list[str] | None, Option(help="A setting to add: NAME=VALUE, or NAME for its value in this environment.")
-    ] = None,
+    client: Annotated[ClientName, Option(help=_HELP["install client"])],
+    undo: Annotated[bool, Option("--undo", help=_HELP["install undo"])] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help=_HELP["install yes"])] = False,
+    env: Annotated[list[str] | None, Option(help=_HELP["install env"])] = None,
 ) -> None:
     """Add this server to a client's configuration: shows the change, asks first, keeps a backup."""
     from deepcritical_mcp.cli.clients import install_server
@@ -152,25 +143,10 @@ def install(
 @app.command()
 def check(
     ctx: typer.Context,
-    files: Annotated[
-        list[str],
-        Argument(
-            help="The draft: Markdown, plain text, LaTeX, BibTeX, RIS, CSL-JSON; .docx, .odt and .html through pandoc; "
-            "- reads stdin. Several files are one draft, for example draft.md refs.bib.",
-            show_default=False,
-        ),
-    ],
-    read: Annotated[
-        bool, Option("--read", help="Also read open full texts of the cited papers for quotations and claims.")
-    ] = False,
-    accept: Annotated[
-        list[str] | None,
-        Option(
-            help="A reference that you have verified yourself, by its label or by words of it as written: it is still "
-            "reported, but is no reason for exit code 1. Can be repeated."
-        ),
-    ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print the report as JSON.")] = False,
+    files: Annotated[list[str], Argument(help=_HELP["check files"], show_default=False)],
+    read: Annotated[bool, Option("--read", help=_HELP["check read"])] = False,
+    accept: Annotated[list[str] | None, Option(help=_HELP["check accept"])] = None,
+    as_json: Annotated[bool, Option("--json", help=_HELP["check json"])] = False,
 ) -> None:
     """Check a draft's references, quotations and claims against PubMed and Crossref. Keeps nothing of it.
 
@@ -193,11 +169,9 @@ def check(
 @app.command()
 def refresh(
     ctx: typer.Context,
-    session: Annotated[
-        list[str] | None, Argument(help="Ids or titles of sessions; all that are kept if omitted.")
-    ] = None,
-    web: Annotated[bool, Option("--web", help="Also run web searches again.")] = False,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object a session, each on a line.")] = False,
+    session: Annotated[list[str] | None, Argument(help=_HELP["refresh session"])] = None,
+    web: Annotated[bool, Option("--web", help=_HELP["refresh web"])] = False,
+    as_json: Annotated[bool, Option("--json", help=_HELP["refresh json"])] = False,
 ) -> None:
     """Run a session's searches again, ask for the status of its records, and print what is new.
 
@@ -221,14 +195,9 @@ def refresh(
 
 @app.command()
 def report(
-    source: Annotated[
-        str,
-        Argument(
-            help="A kept session, by its id or title, or a JSON Lines export of one; - reads stdin.", show_default=False
-        ),
-    ],
-    output: Annotated[Path, Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
-    title: Annotated[str, Option(help="The page's title; the session's if omitted.", show_default=False)] = "",
+    source: Annotated[str, Argument(help=_HELP["report source"], show_default=False)],
+    output: Annotated[Path, Option("--output", "-o", help=_HELP["report output"])] = Path("report.html"),
+    title: Annotated[str, Option(help=_HELP["report title"], show_default=False)] = "",
 ) -> None:
     """Write a session's evidence as a single HTML page that opens in any browser, offline."""
     import anyio
@@ -261,7 +230,7 @@ sessions = typer.Typer(
     invoke_without_command=True,
 )
 app.add_typer(sessions, name="sessions")
-_AsJson = Annotated[bool, Option("--json", help="Print JSON; times are Unix seconds, -1 = unknown.")]
+_AsJson = Annotated[bool, Option("--json", help=_HELP["sessions json"])]
 
 
 @sessions.callback()
@@ -283,22 +252,14 @@ def list_kept(as_json: _AsJson = False) -> None:
 
 @sessions.command("export")
 def export_kept(
-    session: Annotated[str, Argument(help="An id, a title, or the beginning of one.", show_default=False)],
-    format: Annotated[
-        str, Option(help="jsonl (complete), bibtex, ris, csl-json, markdown, bibliography, search-log or table.")
-    ] = "jsonl",
-    output: Annotated[
-        Path | None, Option("--output", "-o", help="The file to write; stdout if omitted.", show_default=False)
-    ] = None,
-    force: Annotated[bool, Option("--force", help="Overwrite the file if it exists.")] = False,
-    style: Annotated[str, Option(help="Of a bibliography: vancouver (default), apa … or a CSL file.")] = "",
-    form: Annotated[
-        str, Option("--as", help="Of a bibliography, search log or table: text, markdown, html, csv or json.")
-    ] = "",
-    marked: Annotated[
-        str, Option(help="Only what is included, excluded, cited, undecided or decided, or has this tag.")
-    ] = "",
-    abstracts: Annotated[bool, Option("--abstracts", help="With abstracts, where the format has them.")] = False,
+    session: Annotated[str, Argument(help=_HELP["export session"], show_default=False)],
+    format: Annotated[str, Option(help=_HELP["export format"])] = "jsonl",
+    output: Annotated[Path | None, Option("--output", "-o", help=_HELP["export output"], show_default=False)] = None,
+    force: Annotated[bool, Option("--force", help=_HELP["export force"])] = False,
+    style: Annotated[str, Option(help=_HELP["export style"])] = "",
+    form: Annotated[str, Option("--as", help=_HELP["export as"])] = "",
+    marked: Annotated[str, Option(help=_HELP["export marked"])] = "",
+    abstracts: Annotated[bool, Option("--abstracts", help=_HELP["export abstracts"])] = False,
 ) -> None:
     """Write a session to a file: its records, bibliography, search log or study table, or a backup of all of it."""
     import anyio
@@ -311,11 +272,9 @@ def export_kept(
 
 @sessions.command("delete")
 def delete_kept(
-    session: Annotated[list[str], Argument(help="Ids, titles, or the beginnings of titles.", show_default=False)],
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    now: Annotated[
-        bool, Option("--now", help="For good: nothing stays on disk. A session deleted before is named by its id.")
-    ] = False,
+    session: Annotated[list[str], Argument(help=_HELP["delete sessions"], show_default=False)],
+    yes: Annotated[bool, Option("--yes", "-y", help=_HELP["delete yes"])] = False,
+    now: Annotated[bool, Option("--now", help=_HELP["delete now"])] = False,
 ) -> None:
     """Delete sessions with all their evidence."""
     import anyio
@@ -326,7 +285,7 @@ def delete_kept(
 
 
 @sessions.command("undo")
-def undo_deletion(session_id: Annotated[str, Argument(help="The deleted session's id.", show_default=False)]) -> None:
+def undo_deletion(session_id: Annotated[str, Argument(help=_HELP["undo session"], show_default=False)]) -> None:
     """Take back the deletion of a session, within a day."""
     import anyio
 

@@ -20,6 +20,7 @@ from rich.text import Text
 
 from deepcritical_mcp.checking.draft.reading import MAX_DRAFT
 from deepcritical_mcp.checking.report_text import brief, report_text
+from deepcritical_mcp.cli.command_failures import sentence
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext, build_services
 from deepcritical_mcp.data_files import data_table
@@ -35,9 +36,7 @@ _PANDOC_SECONDS = 60
 _PANDOC_FORMATS = data_table(__file__, "pandoc_formats.txt")
 _OF_BYTES_ONLY = (".docx", ".odt", ".epub", ".rtf")
 """Formats that know their encoding."""
-_DECLARED = re.compile(
-    rb"(?:inputenc|encoding|charset|coding)\W{0,20}([\w-]{3,20})|\[([\w-]{3,20})\]\{inputenc\}", re.I
-)
+_DECLARED = re.compile(rb"(?i)(?:inputenc|encoding|charset|coding)\W{0,20}([\w-]{3,20})|\[([\w-]{3,20})\]\{inputenc\}")
 _MARKDOWN = "markdown_strict+footnotes+pipe_tables+citations+backtick_code_blocks+startnum+intraword_underscores"
 _LEFT = (
     (re.compile(r"\s?(?:<a\b[^<>]*>|\[)↩[\ufe0e\ufe0f]?(?:</a>|\]\(#[^()\s]*\))"), ""),  # from a note back to its mark
@@ -62,10 +61,7 @@ def read_drafts(sources: Sequence[str]) -> str:
     if not text.strip():
         raise InvalidInputError("The draft is empty.")
     if len(text) > MAX_DRAFT:
-        raise InvalidInputError(
-            f"The draft has {len(text):,} characters, and at most {MAX_DRAFT:,} are checked at once. Check it in "
-            "parts, each with its references, or pass only the reference list."
-        )
+        raise InvalidInputError(sentence("draft too long", length=len(text), most=MAX_DRAFT))
     return text
 
 
@@ -89,10 +85,7 @@ def _decoded(data: bytes, name: str) -> str:
     """The text, also in an older encoding that it declares near its start, as `% Encoding: ISO-8859-15`,
     `\\usepackage[latin1]{inputenc}` or `<meta charset=…>` do."""
     if not data.startswith(UTF_16) and (b"\0" in data or data.startswith((b"%PDF-", b"PK\x03\x04", b"{\\rtf"))):
-        raise InvalidInputError(
-            f"{name} is not text. Pass Markdown, LaTeX or plain text, BibTeX, RIS or CSL-JSON, or a file whose name "
-            f"ends in {', '.join(sorted(_PANDOC_FORMATS))}."
-        )
+        raise InvalidInputError(sentence("not text", name=name, ends=", ".join(sorted(_PANDOC_FORMATS))))
     declared = ((found[1] or found[2]).decode("ascii", "replace") for found in _DECLARED.finditer(data[:4096]))
     return decoded(data, *declared)
 
@@ -100,10 +93,7 @@ def _decoded(data: bytes, name: str) -> str:
 def _converted(data: bytes, name: str, kind: str) -> str:
     """A document as Markdown without escapes, as pandoc reads it, which opens nothing else."""
     if not (program := which("pandoc")):
-        raise InvalidInputError(
-            f"{name} is read through pandoc, which is not installed: install it (https://pandoc.org/installing.html), "
-            "or save the document as plain text or Markdown."
-        )
+        raise InvalidInputError(sentence("no pandoc", name=name))
     command = [program, "--sandbox", f"--from={_PANDOC_FORMATS[kind]}", f"--to={_MARKDOWN}", "--wrap=none"]
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=_PANDOC_SECONDS, check=False)
@@ -145,8 +135,7 @@ def check_draft(sources: Sequence[str], *, accepted: Sequence[str], read: bool, 
     report, is_complete = anyio.run(_check, read_drafts(sources), load_settings(), read)
     # Without what only a client could use, since the session ends here.
     warnings = tuple(one.replace("read=true", "--read") for one in report.warnings)
-    nothing = {"session_id": "", "report_uri": "", "next_step": "", "next_offset": -1, "warnings": warnings}
-    report = report.model_copy(update=nothing)
+    report = report.but(session_id="", report_uri="", next_step="", next_offset=-1, warnings=warnings)
     if as_json:  # ASCII, since a pipe on Windows may have any encoding
         print(json.dumps(report.model_dump(mode="json"), indent=2))
     else:

@@ -26,6 +26,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from deepcritical_mcp.cli.command_failures import sentence
 from deepcritical_mcp.config import PROXY_VARIABLES, every_setting, load_settings
 from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.errors import ConfigurationError
@@ -65,10 +66,6 @@ class McpClient:
         """The configuration in `text`; {} if it is empty or not an object. JsonError if the client cannot read it."""
         return mapping_of(parsed_json(text))
 
-    def edited(self, text: str, entry: object) -> str:
-        """`text` with this entry of the server, or without one if it is None; JsonError as `document`."""
-        return edited_json(text, self.key, entry)
-
 
 def known_clients(
     system: str = sys.platform, home: Path | None = None, variables: Mapping[str, str] = os.environ
@@ -79,11 +76,8 @@ def known_clients(
     def folder(variable: str, default: str) -> Path:
         return Path(variables.get(variable) or home / default)
 
-    settings = folder("XDG_CONFIG_HOME", ".config")
-    if system == "win32":
-        settings = folder("APPDATA", "AppData/Roaming")
-    elif system == "darwin":
-        settings = home / "Library" / "Application Support"
+    own = {"win32": folder("APPDATA", "AppData/Roaming"), "darwin": home / "Library" / "Application Support"}
+    settings = own.get(system, folder("XDG_CONFIG_HOME", ".config"))
     # Windows redirects the settings of Claude Desktop if it was installed from the Microsoft Store.
     packages = folder("LOCALAPPDATA", "AppData/Local") / "Packages"
     packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude")) if system == "win32" else []
@@ -255,7 +249,7 @@ def installation(client: McpClient, env: Mapping[str, str]) -> Change:
         variables = {**mapping_of(kept.get("env")), **env}
         entry = {name: value for name, value in kept.items() if name not in ("type", "url", "headers")} | new
         entry |= {"env": variables} if variables else {}
-        after = text if old == entry else client.edited(text, entry)
+        after = text if old == entry else edited_json(text, client.key, entry)
     needs_backup = before is not None and (old is None or not _backup_path(client).exists())
     return Change(client, before, after.encode(), backup=before if needs_backup else None)
 
@@ -268,7 +262,7 @@ def removal(client: McpClient) -> Change:
     with _invalid_file_reported(client):
         text, earlier = before.decode(), (backup or b"").decode()
         original = client.document(earlier)
-        after = client.edited(text, _server_entry(earlier, client))
+        after = edited_json(text, client.key, _server_entry(earlier, client))
         document = client.document(after)
     if not document.get(client.key) and not original.get(client.key):  # added with the server
         document, original = ({name: doc[name] for name in doc if name != client.key} for doc in (document, original))
@@ -346,10 +340,7 @@ def _invalid_file_reported(client: McpClient) -> Generator[None]:
     try:
         yield
     except ValueError as error:  # UnicodeDecodeError, JsonError
-        raise ConfigurationError(
-            f"{client.path} is not plain JSON in UTF-8 ({error}) and was not changed. Correct it, or remove its "
-            "comments and trailing commas, then try again; or add the server by hand, as docs/clients.md shows."
-        ) from error
+        raise ConfigurationError(sentence("not plain JSON", path=client.path, error=error)) from error
 
 
 def _write(path: Path, content: bytes, *, like: Path) -> None:

@@ -15,10 +15,8 @@ from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import SourceRow
 from deepcritical_mcp.transports.stdio import run_stdio
 
-*SAMPLE_SOURCES, SAMPLE_PAPERS = (
-    SourceRow(f"deepcritical_mcp.cli.sample_sources:Sample{name}")
-    for name in ("Articles", "Preprints", "Trials", "Pages", "Papers")
-)
+_KINDS = ("Articles", "Preprints", "Trials", "Pages", "Papers")
+*SAMPLE_SOURCES, SAMPLE_PAPERS = (SourceRow(f"deepcritical_mcp.cli.sample_sources:Sample{kind}") for kind in _KINDS)
 
 
 def sample_server(*, warm_up: bool = False) -> DeepCriticalServer:
@@ -27,10 +25,8 @@ def sample_server(*, warm_up: bool = False) -> DeepCriticalServer:
     It makes no network requests, keeps nothing on disk and ignores the environment's settings.
     """
     settings = Settings(_env_prefix="DEEPCRITICAL_SAMPLE_LIBRARY_")
-    app = AppContext(
-        settings, build=partial(build_services, sources=SAMPLE_SOURCES, full_texts=(SAMPLE_PAPERS,), lookups=())
-    )
-    return DeepCriticalServer(app, warm_up=warm_up)
+    build = partial(build_services, sources=SAMPLE_SOURCES, full_texts=(SAMPLE_PAPERS,), lookups=())
+    return DeepCriticalServer(AppContext(settings, build=build), warm_up=warm_up)
 
 
 if __name__ == "__main__":

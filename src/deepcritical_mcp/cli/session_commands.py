@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -18,6 +18,7 @@ import anyio
 import typer
 
 from deepcritical_mcp.board import MAX_POINTS, Places, board_report
+from deepcritical_mcp.cli.command_failures import sentence
 from deepcritical_mcp.config import IN_MEMORY, load_settings, variable_name
 from deepcritical_mcp.context import AppContext, Services
 from deepcritical_mcp.errors import (
@@ -42,12 +43,6 @@ from deepcritical_mcp.session_export.whole_export import OUTPUTS, notes_left_out
 from deepcritical_mcp.text import UTF_16, clipped, counted
 
 TITLE_WIDTH = 48
-EXPIRED = '"{one.title}" has not been used for its time, and is deleted within a month. To take it back:'
-
-UNDO = (
-    " Its text stays on disk for a day. To undo this until then: deepcritical-mcp sessions undo {0}; to delete it now: "
-    "deepcritical-mcp sessions delete --now {0}"
-)
 
 
 async def show_sessions(*, as_json: bool) -> None:
@@ -65,12 +60,10 @@ async def show_sessions(*, as_json: bool) -> None:
         if one.damage:
             print(f"{one.session_id}: {one.damage}", file=sys.stderr)
     for one in expired:
-        print(f"{EXPIRED.format(one=one)} deepcritical-mcp sessions undo {one.session_id}", file=sys.stderr)
+        print(sentence("expired", title=one.title, id=one.session_id), file=sys.stderr)
 
 
-async def export_session(
-    session: str, format: str, output: Path | None, asked: Mapping[str, Any], *, force: bool
-) -> None:
+async def export_session(session: str, format: str, output: Path | None, asked: dict[str, Any], *, force: bool) -> None:
     """Write a session in a format to `output`, by default to stdout; the status of its records is checked again before.
     `asked` are fields of `ExportRequest`.
 
@@ -124,7 +117,8 @@ async def delete_sessions(sessions: Sequence[str], *, yes: bool, now: bool) -> N
                 await registry.drop(session_id)
             if now:
                 await registry.erase(session_id)
-            print(f"Deleted {session_id}.{UNDO.format(session_id) if undo else ''}")
+            told = f"Deleted {session_id}."
+            print(f"{told} {sentence('undo', id=session_id)}" if undo else told)
 
 
 async def restore_session(session_id: str) -> None:
@@ -135,10 +129,7 @@ async def restore_session(session_id: str) -> None:
         try:
             store = await services.sessions.restore(session_id)
         except SessionNotFoundError:
-            raise InvalidInputError(
-                f"There is nothing to restore for {session_id}: a deleted session can be restored by its id, within a "
-                "day, where sessions are kept in a folder."
-            ) from None
+            raise InvalidInputError(sentence("nothing to restore", id=session_id)) from None
         print(f"{session_id} is back, with {counted(await store.count(), 'item')} of evidence.")
 
 
@@ -166,8 +157,7 @@ async def opened_session(registry: SessionRegistry, session: str) -> EvidenceSto
     try:
         return await registry.get(found.session_id)
     except SessionBusyError:
-        told = "Another program has locked the file of this session, which is safe. Try again when it has finished."
-        raise InvalidInputError(told) from None
+        raise InvalidInputError(sentence("locked")) from None
 
 
 async def kept_session(registry: SessionRegistry, session: str) -> KeptSession:
@@ -175,10 +165,7 @@ async def kept_session(registry: SessionRegistry, session: str) -> KeptSession:
     kept = await registry.sessions()
     found = next((one for one in kept if one.session_id == session), None) or with_title(kept, session)
     if found is None:
-        raise InvalidInputError(
-            f'No session has the id or title "{session}". deepcritical-mcp sessions lists what is kept in '
-            f"{kept_place()}."
-        )
+        raise InvalidInputError(sentence("no such session", name=session, place=kept_place()))
     return found
 
 
@@ -230,9 +217,8 @@ async def _refresh_one(name: str, services: Services, *, web: bool, as_json: boo
         store = await services.sessions.get((await kept_session(services.sessions, name)).session_id)
         news = await gather_news(store, services.searches, services.witness, web=web)
     except DeepCriticalError as error:
-        message, is_busy = error.message, isinstance(error, SessionBusyError)
-        if is_busy:
-            message = "another program has locked this session; refresh it when that has finished."
+        is_busy = isinstance(error, SessionBusyError)
+        message = sentence("refresh later") if is_busy else error.message
         if as_json:
             typer.echo(json.dumps({"session": name, "error": message}))
         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from typing import Annotated, Any, Literal, NamedTuple, Self, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -250,6 +250,10 @@ class Value(BaseModel):
     """Base of all values: frozen, and strict about names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def but(self, **fields: Any) -> Self:
+        """The same with other values of these fields, which are not validated."""
+        return self.model_copy(update=fields)
 
 
 class StatusNotice(Value):

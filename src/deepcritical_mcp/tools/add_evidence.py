@@ -61,9 +61,10 @@ from deepcritical_mcp.tools.arguments.params import (
     identifier_field,
     is_findable,
     read_document_id,
+    sentence,
     split_place,
 )
-from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.spec import ToolSpec
 from deepcritical_mcp.urls import clean_url, is_web_address
 
 if TYPE_CHECKING:
@@ -79,34 +80,28 @@ MAX_LISTED = 5
 """Items that a warning names, at most."""
 
 
-async def add_evidence(
-    ctx: ToolContext,
-    items: Annotated[list[EvidenceItem], Field(min_length=1, max_length=100)],
-    session_id: OtherSession = "",
-) -> AddResult:
+async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSession = "") -> AddResult:
     """Save (store, add, keep, upload, paste) a note, comment, quote, text or document of your own in the session, to
     remember. An item without content, but with pmid, doi, pmcid, nct, url or reference (a citation in any style)
     imports that paper or page, if it agrees with the reference or title given: import articles by PMIDs. decision
     (include, exclude; with reason) and tags mark (screen) what is added or kept under its id."""
     session = await session_for(ctx, session_id, may_open=not all(item.id for item in items))
     progress = progress_of(ctx)
-    problems = await to_thread.run_sync(
-        lambda: {index: problem for index, item in enumerate(items) if (problem := _problem(item))}
-    )
+    problems = await to_thread.run_sync(lambda: {at: told for at, one in enumerate(items) if (told := _problem(one))})
     kept, unknown = await decidable(session.store, items)
     problems = unknown | problems
     marked = {index: id for index, id in kept.items() if index not in problems}
     decisions = await decided(session.store, items, marked)
     new_items = [(index, one) for index, one in enumerate(items) if index not in problems and index not in marked]
     texts = await to_thread.run_sync(lambda: {index: _publication(one) for index, one in new_items if not _wanted(one)})
-    wanted = {index: _wanted(item) or _claimed(texts[index]) for index, item in new_items}
-    wanted = {index: one for index, one in wanted.items() if one}
-    reader = (await application(ctx).services()).full_texts
+    wanted = {index: one for index, item in new_items if (one := _wanted(item) or _claimed(texts[index]))}
+    services = await application(ctx).services()
+    reader, witness = services.full_texts, services.witness
     fetched = await reader.fetch([*wanted.values()], session.store, progress=progress) if wanted else []
     found = dict(zip(wanted, fetched, strict=True))
     problems |= {index: one.reason for index, one in found.items() if one.publication is None and index not in texts}
     records = {index: one.publication for index, one in found.items() if one.publication}
-    witness, told = (await application(ctx).services()).witness, list(_unasked(found))
+    told, warnings = list(_unasked(found)), list[str]()
     if _requests_for([one.ids for one in wanted.values()]) < MAX_REQUESTS:
         checked, contested = await witness.completed([*records.values()])
         records, told = dict(zip(records, checked, strict=True)), [*told, *contested]
@@ -117,20 +112,16 @@ async def add_evidence(
     await progress(0.1, f"keeping {counted(len(valid), 'item')}")
     both = {index: merged(one, texts[index]) for index, one in records.items() if index in texts}
     publications = {index: (texts | records | both)[index] for index in valid}
-    warnings = [
-        f"Item {index}: its content is only an id, so that record was fetched."
-        for index in records
-        if clean_text(items[index].content) and index not in texts
-    ]
-    warnings += [
-        f"Item {index}: it claims to be {' and '.join(texts[index].claims)}, which is not confirmed: {one.reason}. It "
-        "is kept as itself, not as that paper."
-        for index, one in found.items()
-        if index in texts and one.publication is None
-    ]
+    for index in records:
+        if clean_text(items[index].content) and index not in texts:
+            warnings.append(f"Item {index}: its content is only an id, so that record was fetched.")
+    for index, one in found.items():
+        if index in texts and one.publication is None:
+            claims = " and ".join(texts[index].claims)
+            warnings.append(sentence("unconfirmed", index=index, claims=claims, reason=one.reason))
     warnings += [f"Item {index}: {one.remark.rstrip('.')}." for index, one in found.items() if one.remark]
     if claimed := [index for index, one in publications.items() if one.source == "pubmed" and index not in records]:
-        pubmed = (await application(ctx).services()).searches.get("pubmed")
+        pubmed = services.searches.get("pubmed")
         claims = [(publications[index].pmid, publications[index]) for index in claimed]
         unasked = [(one, "PubMed is switched off on this server") for _, one in claims]
         verdicts = await pubmed.verified(claims, session.store) if pubmed else unasked
@@ -174,9 +165,7 @@ async def add_evidence(
             "".join(f"Item {at}: date {_shown(items[at].date)} read as {_date(items[at])}. " for at in reread).rstrip(),
             "Correct the rejected items and send them again." if late < len(rejected) else "",
             "Items with an outage can be sent again later as they are." if late else "",
-            "Items that were merged before turned out to be different publications and are separate now."
-            if any(one.separates for one in outcomes)
-            else "",
+            sentence("separate now") if any(one.separates for one in outcomes) else "",
             "Find items by meaning with semantic_search." if valid else "",
             'list_evidence marked="included", or a tag, lists what is marked so.' if decisions else "",
         ),
@@ -185,11 +174,9 @@ async def add_evidence(
 
 def _unasked(found: Mapping[int, FoundRecord]) -> Iterator[str]:
     """Warnings for records from elsewhere, because PubMed could not be asked: one for each reason."""
-    items: dict[str, list[int]] = {}
-    for index, one in found.items():
-        if one.publication and one.unasked:
-            items.setdefault(one.unasked, []).append(index)
-    for reason, indexes in items.items():
+    reasons = {index: one.unasked for index, one in found.items() if one.publication and one.unasked}
+    for reason in dict.fromkeys(reasons.values()):
+        indexes = [index for index, one in reasons.items() if one == reason]
         more = f" and {len(indexes) - MAX_LISTED} more" if len(indexes) > MAX_LISTED else ""
         named = f"Item{'s' if len(indexes) > 1 else ''} {', '.join(map(str, indexes[:MAX_LISTED]))}{more}"
         missing = "so a retraction that only PubMed knows may be missing"
@@ -317,27 +304,16 @@ def _publication(item: EvidenceItem) -> Publication:
 
 
 def _ids(item: EvidenceItem) -> RecordIds:
-    return RecordIds(
-        pmid=normalize_pmid(clean_line(item.pmid)),
-        pmcid=normalize_pmcid(clean_line(item.pmcid)),
-        doi=normalize_doi(clean_line(item.doi)),
-        nct=normalize_trial(clean_line(item.nct)),
-    )
+    numbers = {name: read(clean_line(getattr(item, name))) for name, read, _ in _NUMBERS}
+    return RecordIds(doi=normalize_doi(clean_line(item.doi)), **numbers)
 
 
 def _authors(item: EvidenceItem) -> tuple[AuthorName, ...]:
     return tuple(name for author in map(clean_line, item.authors) for name in split_names(author))
 
 
-TOOL = ToolSpec(
-    add_evidence,
-    "Add evidence",
-    "📝",
-    AddResult,
-    hints(open_world=True),
-    changes_session=True,
-    if_late="Some items may be kept. Send the same items again, fewer in one call: what is already kept is recognized.",
-)
+IF_LATE = "Some items may be kept. Send the same items again, fewer in one call: what is already kept is recognized."
+TOOL = ToolSpec(add_evidence, "Add evidence", "📝", open_world=True, changes_session=True, if_late=IF_LATE)
 
 
 NO_TAGS = "none"
@@ -395,6 +371,9 @@ class EvidenceItem(BaseModel):
         tags = self.clean_tags
         new = None if not tags else () if tags == (NO_TAGS,) else tags
         return ScreeningMark(id, self.verdict, clean_line(self.reason), new)
+
+
+GivenItems = Annotated[list[EvidenceItem], Field(min_length=1, max_length=100)]
 
 
 def decision_problem(item: EvidenceItem) -> str:

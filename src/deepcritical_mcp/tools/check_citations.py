@@ -12,16 +12,13 @@ from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.models import CitationReport
 from deepcritical_mcp.text import clean_text, clipped, counted
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, progress_of, session_for
-from deepcritical_mcp.tools.arguments.params import OtherSession, at_most
+from deepcritical_mcp.tools.arguments.params import Offset, OtherSession, at_most, sentence
 from deepcritical_mcp.tools.arguments.values import is_url
-from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.spec import asking_tool
 
 MAX_DRAFT, MAX_FILE_NAME = 200_000, 200
 """Characters of a draft, and of what may be the name of a file."""
-IN_PIECES = (
-    "Check it in pieces, each a few sections with the entries of the reference list that they cite, or the reference "
-    "list alone."
-)
+IN_PIECES = sentence("in pieces")
 REPORT_URI = "report://{session_id}"
 """The resource that has the whole report on a session's draft."""
 
@@ -46,7 +43,7 @@ async def check_citations(
     text: Annotated[
         str, AfterValidator(_draft), at_most(MAX_DRAFT, else_told=IN_PIECES), Field(description="all, not a file name")
     ],
-    offset: Annotated[int, Field(ge=0)] = 0,
+    offset: Offset = 0,
     read: Annotated[bool, Field(description="full texts too")] = False,
     session_id: OtherSession = "",
 ) -> CitationReport:
@@ -58,14 +55,8 @@ async def check_citations(
     report = await checker.check(text, session.store, offset=offset, read=read, progress=progress_of(ctx))
     call = f"check_citations with the same text, {'read=true, ' if read else ''}".rstrip()
     steps = (f"Go on: {call} offset={report.next_offset}." if report.next_offset >= 0 else "", *_steps(report))
-    return brief(report).model_copy(
-        update={
-            "offset": offset,
-            "call": call,
-            "report_uri": REPORT_URI.replace("{session_id}", report.session_id),
-            "next_step": session.next_step(*steps),
-        }
-    )
+    uri = REPORT_URI.replace("{session_id}", report.session_id)
+    return brief(report).but(offset=offset, call=call, report_uri=uri, next_step=session.next_step(*steps))
 
 
 def _steps(report: CitationReport) -> Iterator[str]:
@@ -75,18 +66,8 @@ def _steps(report: CitationReport) -> Iterator[str]:
     if any(one.corrected for one in report.references):
         yield "Show the user what is written and what is true before you change the draft."
     if report.cited:
-        yield (
-            f"Kept as what the draft cites, not as evidence: reference{'s' * (len(report.cited) > 1)} "
-            f"{ranges(report.cited)}. add_evidence with PMIDs or DOIs takes papers over."
-        )
+        yield sentence("cited only", s="s" * (len(report.cited) > 1), references=ranges(report.cited))
 
 
-TOOL = ToolSpec(
-    check_citations,
-    "Check citations",
-    "✅",
-    CitationReport,
-    hints(read_only=True, open_world=True),
-    changes_session=True,
-    if_late="What was found is kept in the session. Call again with the same text: it goes on from there.",
-)
+IF_LATE = "What was found is kept in the session. Call again with the same text: it goes on from there."
+TOOL = asking_tool(check_citations, "Check citations", "✅", if_late=IF_LATE)

@@ -36,7 +36,7 @@ from deepcritical_mcp.session_export.whole_export import (
     nothing_to_export,
     recheck,
 )
-from deepcritical_mcp.text import cut_at_sentence, largest
+from deepcritical_mcp.text import cut_at_sentence, inert, largest
 from deepcritical_mcp.tools.arguments.call_session import (
     MAX_FOUND_BY,
     CallSession,
@@ -46,8 +46,17 @@ from deepcritical_mcp.tools.arguments.call_session import (
     progress_of,
     session_for,
 )
-from deepcritical_mcp.tools.arguments.params import GivenId, Marked, OtherSession, Word, evidence_id, split_place
-from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.arguments.params import (
+    GivenId,
+    Marked,
+    Offset,
+    OtherSession,
+    Word,
+    evidence_id,
+    sentence,
+    split_place,
+)
+from deepcritical_mcp.tools.spec import ToolSpec
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
@@ -79,15 +88,10 @@ def typed(contents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 async def export_resources(store: EvidenceStore) -> list[Resource]:
     """The exports that a session keeps, the latest first."""
+    named = [(one, export_uri(store.session_id, one.name)) for one in reversed(await listed_exports(store))]
     return [
-        Resource(
-            uri=export_uri(store.session_id, one.name),
-            name=one.name,
-            title=f"Export: {one.name}",
-            mime_type=one.media_type,
-            size=one.size,
-        )
-        for one in reversed(await listed_exports(store))
+        Resource(uri=uri, name=one.name, title=f"Export: {one.name}", mime_type=one.media_type, size=one.size)
+        for one, uri in named
     ]
 
 
@@ -118,16 +122,13 @@ def record_part(
 
     def shortened(room: int) -> str:
         kept = content if room >= len(content) else f"{cut_at_sentence(content, room)} {GAP}" if room else NO_ABSTRACT
-        texts = (whole.text.model_copy(update={"content": kept}),)
-        brief = whole.model_copy(update={"texts": texts, "found_by": whole.found_by[-MAX_FOUND_BY:]})
+        texts = (whole.text.but(content=kept),)
+        brief = whole.but(texts=texts, found_by=whole.found_by[-MAX_FOUND_BY:])
         return written([*publications[:start], brief]).part(0, lambda _: True)[0]
 
     room = largest(0, len(content), lambda room: fits(shortened(room), limit))
     if not fits(text := shortened(room), limit):
-        raise InvalidInputError(
-            f"{whole.id} is too long for an answer: pass save=true for the whole file. offset={start + 1} goes on "
-            "after it."
-        )
+        raise InvalidInputError(sentence("record too long", id=whole.id, following=start + 1))
     return text, 1, "its text is cut" if room < len(content) else "its further texts and earlier queries are left out"
 
 
@@ -145,7 +146,7 @@ async def export_evidence(
     ctx: ToolContext,
     format: AnyFormat,
     ids: Annotated[list[GivenId], Field(max_length=10_000, description="[] = all")] = [],  # noqa: B006
-    offset: Annotated[int, Field(ge=0)] = 0,
+    offset: Offset = 0,
     session_id: OtherSession = "",
     style: Annotated[str, Field(max_length=400, description="of a bibliography")] = "",
     output: Annotated[str, Field(max_length=40, description="text, markdown, html, csv or json")] = "",
@@ -162,23 +163,25 @@ async def export_evidence(
     asked = ExportRequest(format, wanted, style, output, tuple(fields), abstracts, marked, own_styles=styles)
     request = await to_thread.run_sync(checked_request, asked)
     session = await session_for(ctx, session_id, may_open=False)
-    with session.reading():
+    try:
+        if request.format == "news" and save:
+            raise InvalidInputError("format=news is an answer and no file: leave save out.")
         if request.format == "news":
-            return await _news(ctx, session, request, offset, save=save)
+            return await _news(ctx, session, request, offset)
         if save:
             return await _saved(ctx, session, request)
         if request.format in RECORD_FORMATS:
             return await _records(ctx, session, request, request.format, offset)
         whole = await _whole(ctx, session, request, offset)
-        return await to_thread.run_sync(_text_result, session, whole, offset, _limit(ctx))
+        return await to_thread.run_sync(_text_result, ctx, session, whole, offset)
+    except InvalidInputError as error:
+        if session.is_empty:
+            error.add_note(inert(session.others))
+        raise
 
 
-async def _news(
-    ctx: ToolContext, session: CallSession, request: ExportRequest, offset: int, *, save: bool
-) -> ExportResult:
+async def _news(ctx: ToolContext, session: CallSession, request: ExportRequest, offset: int) -> ExportResult:
     """What is new; a later part is of what was told last."""
-    if save:
-        raise InvalidInputError("format=news is an answer and no file: leave save out.")
     services, store, step = await application(ctx).services(), session.store, ""
     if offset:
         text = await last_news(store)
@@ -188,7 +191,7 @@ async def _news(
         text = await told_news(store, news)
         step = "Not everything was done in time: call again with format=news to go on." if news.left else ""
     whole = WholeExport(request, [text], 1)
-    return await to_thread.run_sync(_text_result, session, whole, offset, _limit(ctx), step)
+    return await to_thread.run_sync(_text_result, ctx, session, whole, offset, step)
 
 
 async def _saved(ctx: ToolContext, session: CallSession, request: ExportRequest) -> ExportResult:
@@ -202,24 +205,11 @@ async def _saved(ctx: ToolContext, session: CallSession, request: ExportRequest)
     else:
         kept, dropped = await keep_export(store, name, whole)
         file, size = export_uri(store.session_id, kept.name), kept.size
-        step = (
-            f"Read the resource {file}: it is the whole file. If this client cannot read resources, call again without "
-            "save: the text then comes in parts."
-        )
+        step = sentence("read the resource", file=file)
         if dropped:
             step += f" No longer kept, to make room: {', '.join(dropped)}. Its link no longer works; save it again."
-    missing, unnamed = _first(whole.missing, _limit(ctx))
-    return ExportResult(
-        session_id=store.session_id,
-        format=request.format,
-        text="",
-        count=whole.count,
-        file=file,
-        bytes=size,
-        missing=missing,
-        warnings=whole.remarks,
-        next_step=session.next_step(step, notes_left_out(whole.left_out), unnamed),
-    )
+    facts: dict[str, Any] = {"text": "", "count": whole.count, "file": file, "bytes": size, "warnings": whole.remarks}
+    return _answer(ctx, session, request, whole.missing, step, notes_left_out(whole.left_out), **facts)
 
 
 async def _whole(ctx: ToolContext, session: CallSession, request: ExportRequest, offset: int = -1) -> WholeExport:
@@ -235,41 +225,31 @@ async def _report(ctx: ToolContext, session: CallSession, request: ExportRequest
 
 
 def _text_result(
-    session: CallSession, whole: WholeExport, offset: int, limit: int, step: str = "", before: int = 0
+    ctx: ToolContext, session: CallSession, whole: WholeExport, offset: int, step: str = "", before: int = 0
 ) -> ExportResult:
     """As many lines of a finished text from `offset` on as fit (of JSON, entries; of CSV, rows, with the header);
     `step` is what to do next besides reading on, and `before` is how many records it follows."""
-    output = whole.request.output
+    output, limit = whole.request.output, _limit(ctx)
     pieces = text_in_pieces(whole.text, output, longest=limit // 8)
     total = before + len(pieces)
     if offset >= total:
         raise InvalidInputError(f"offset: the last line is at {total - 1:,}. Use a smaller offset.")
     text, count = pieces.part(offset - before, lambda one: fits(one, limit))
     if not fits(text, limit):
-        raise InvalidInputError(
-            "One entry of this JSON is too long for an answer: pass save=true for the whole file, or another output."
-        )
+        raise InvalidInputError(sentence("entry too long"))
     following = offset + count
-    missing, unnamed = _first(whole.missing, limit)
+    is_last = following >= total
     more = f"{total - following:,} more lines: offset={following}, or save=true for the whole file."
     parts = {"csv": "Each part has the header of the table.", "json": "Each part is a JSON array of its own."}
     steps = (
-        more if following < total else "",
+        "" if is_last else more,
         parts.get(output, "") if count < total else "",
         notes_left_out(whole.left_out),
-        unnamed,
         step,
     )
-    return ExportResult(
-        session_id=session.store.session_id,
-        format=whole.request.format,
-        text=text,
-        count=count,
-        missing=missing,
-        next_offset=following if following < total else -1,
-        warnings=whole.remarks,
-        next_step=session.next_step(*steps),
-    )
+    facts: dict[str, Any] = {"text": text, "count": count, "warnings": whole.remarks}
+    facts["next_offset"] = -1 if is_last else following
+    return _answer(ctx, session, whole.request, whole.missing, *steps, **facts)
 
 
 async def _records(
@@ -283,7 +263,7 @@ async def _records(
     publications, limit = chosen.publications, _limit(ctx)
     if offset >= len(publications) and (report := await _report(ctx, session, request)):
         following_records = WholeExport(request, [report], 0)
-        return await to_thread.run_sync(_text_result, session, following_records, offset, limit, "", len(publications))
+        return await to_thread.run_sync(_text_result, ctx, session, following_records, offset, "", len(publications))
     if not publications:
         raise InvalidInputError(nothing_to_export(request, chosen))
     if offset >= len(publications):
@@ -295,32 +275,20 @@ async def _records(
     more = len(publications) - following
     report = "" if more else await _report(ctx, session, request)
     ends = report if fits(text + report, limit) else ""
-    missing, unnamed = _first(chosen.missing, limit)
+    has_texts = format == "jsonl" or (format == "markdown" and request.abstracts)
     steps = (
         f"{more} more: offset={following}, or save=true for the whole file." if more else "",
         f"The report on the draft follows: offset={following}." if report and not ends else "",
         notes_left_out(chosen.notes),
         "Each part is a JSON array of its own." if format == "csl-json" and (more or offset) else "",
-        f"{publications[offset].id} was too long and is shortened here: {loss}. get_evidence returns its whole text; "
-        "save=true exports it whole."
-        if loss
+        sentence("record shortened", id=publications[offset].id, loss=loss) if loss else "",
+        sentence("no full texts")
+        if has_texts and any(one.parts for each in publications for one in each.texts)
         else "",
-        "Full texts are not exported, only their licence and the beginning; get_full_text reads them."
-        if (format == "jsonl" or (format == "markdown" and request.abstracts))
-        and any(text.parts for one in publications for text in one.texts)
-        else "",
-        unnamed,
     )
-    return ExportResult(
-        session_id=store.session_id,
-        format=format,
-        text=text + ends,
-        count=count,
-        missing=missing,
-        next_offset=following if more or (report and not ends) else -1,
-        warnings=remarks,
-        next_step=session.next_step(*steps),
-    )
+    facts: dict[str, Any] = {"text": text + ends, "count": count, "warnings": remarks}
+    facts["next_offset"] = following if more or (report and not ends) else -1
+    return _answer(ctx, session, request, chosen.missing, *steps, **facts)
 
 
 def _limit(ctx: ToolContext) -> int:
@@ -328,13 +296,17 @@ def _limit(ctx: ToolContext) -> int:
     return int(application(ctx).settings.max_result_chars * SHARE_OF_BUDGET)
 
 
-def _first(ids: Sequence[str], limit: int) -> tuple[tuple[str, ...], str]:
-    """As many of the missing `ids` as their share of an answer holds, and a sentence on the others."""
+def _answer(
+    ctx: ToolContext, session: CallSession, request: ExportRequest, ids: Sequence[str], *steps: str, **facts: Any
+) -> ExportResult:
+    """The result with these facts, as many of the missing `ids` as their share holds, and a sentence on the others."""
     sizes = accumulate(len(json.dumps(id)) + len(", ") for id in ids)
-    room = int(limit / SHARE_OF_BUDGET * SHARE_OF_MISSING)
+    room = int(_limit(ctx) / SHARE_OF_BUDGET * SHARE_OF_MISSING)
     named = tuple(id for id, size in zip(ids, sizes, strict=True) if size <= room)
     more = len(ids) - len(named)
-    return named, f"{more:,} more id{'s are' if more > 1 else ' is'} not in this session." if more else ""
+    unnamed = f"{more:,} more id{'s are' if more > 1 else ' is'} not in this session." if more else ""
+    known = {"session_id": session.store.session_id, "format": request.format, "missing": named}
+    return ExportResult(**known, **facts, next_step=session.next_step(*steps, unnamed))
 
 
-TOOL = ToolSpec(export_evidence, "Export evidence", "💾", ExportResult, hints(open_world=True), link=export_link)
+TOOL = ToolSpec(export_evidence, "Export evidence", "💾", open_world=True, link=export_link)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field
 
@@ -37,24 +37,26 @@ from deepcritical_mcp.tools.arguments.params import (
     MAX_IDS_READ,
     GivenId,
     Marked,
+    Offset,
     OneLine,
     OtherSession,
     StatusFilter,
     evidence_id,
     split_place,
 )
-from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.spec import ToolSpec
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
+Papers = Sequence[Publication]
 WHAT_TO_DO = "For complete texts call get_evidence; for a reference manager's file, export_evidence."
 
 
 async def list_evidence(
     ctx: ToolContext,
     max_results: Annotated[int, Field(ge=1, le=100)] = 20,
-    offset: Annotated[int, Field(ge=0)] = 0,
+    offset: Offset = 0,
     status: StatusFilter = "any",
     marked: Annotated[Marked, Field(description='"included", "excluded", "cited", "undecided" or a tag')] = "",
     session_id: OtherSession = "",
@@ -64,7 +66,7 @@ async def list_evidence(
     session = await session_for(ctx, session_id, may_open=False)
     witness = (await application(ctx).services()).witness.title
     page = await page_of(session.store, offset, max_results, status=status, marked=marked, witness=witness)
-    return page.model_copy(update={"next_step": session.next_step("" if session.is_empty else page.next_step)})
+    return page.but(next_step=session.next_step("" if session.is_empty else page.next_step))
 
 
 async def page_of(
@@ -96,7 +98,7 @@ async def page_of(
         matching=len(matching),
         statuses=dict(statuses.most_common()),
         marks=dict([*sorted(decisions.items(), key=lambda row: MARKS.index(row[0])), *tags.most_common()]),
-        items=summaries if len(days) > 1 else tuple(one.model_copy(update={"status_checked": ""}) for one in summaries),
+        items=summaries if len(days) > 1 else tuple(one.but(status_checked="") for one in summaries),
         asked=f"{asked_on(*days).capitalize()}." if days else "",
         next_offset=following if following < len(matching) else -1,
         warnings=(*no_such_mark(marked, everything), *store.warnings(()), *beyond, *never),
@@ -109,13 +111,7 @@ def _own_status(item: Publication) -> PublicationStatus:
     return "unchecked" if item.source == "user" else item.status
 
 
-def _next_step(
-    everything: Sequence[Publication],
-    selected: Sequence[Publication],
-    matching: Sequence[Publication],
-    status: str,
-    witness: str,
-) -> str:
+def _next_step(everything: Papers, selected: Papers, matching: Papers, status: str, witness: str) -> str:
     """What to do next; where nothing has this status, who said so and when, and whom an export also asks."""
     if not everything:
         return "This session has no evidence yet."
@@ -138,22 +134,20 @@ def no_such_mark(marked: str, everything: Collection[Publication]) -> tuple[str,
     decisions = {item.screening for item in everything}
     tags = dict.fromkeys(tag for item in everything for tag in item.tags)
     marks = [*(mark for mark in MARKS if mark in decisions), *tags]
-    known = (
-        f"The marks here are: {', '.join(marks)}." if marks else "Nothing is marked: add_evidence marks items by id."
-    )
-    return (f'No evidence here is marked "{marked}". {known}',)
+    known = f"The marks here are: {', '.join(marks)}." if marks else ""
+    advice = known or "Nothing is marked: add_evidence marks items by id."
+    return (f'No evidence here is marked "{marked}". {advice}',)
 
 
 def _summary(item: Publication) -> EvidenceSummary:
     read = next((item.id_of(one) for one in item.texts if one.kind == "full_text"), "")
-    known = {
-        name: getattr(item, name) for name in EvidenceSummary.model_fields.keys() - {"full_text", "decision", "year"}
-    }
+    own = EvidenceSummary.model_fields.keys() - {"full_text", "decision", "year"}
+    known: dict[str, Any] = {name: getattr(item, name) for name in own}
     year = int(item.date[:4]) if item.date[:1].isdigit() else 0
-    return EvidenceSummary.model_validate({**known, "year": year, "full_text": read, "decision": decision_of(item)})
+    return EvidenceSummary(**known, year=year, full_text=read, decision=decision_of(item))
 
 
-LIST_EVIDENCE = ToolSpec(list_evidence, "List the session's evidence", "📋", EvidencePage, hints(read_only=True))
+LIST_EVIDENCE = ToolSpec(list_evidence, "List the session's evidence", "📋", read_only=True)
 
 
 ANSWER_LENGTH = 1_000
@@ -193,18 +187,18 @@ async def get_evidence(
         silent = ", ".join(f"{id}@{anchor}" if anchor else id for (id, anchor), items in answers.items() if not items)
         nothing = f"No sentence matched in {silent}; it may use other words: read the whole text, without about."
         absent = (f"{id} does not contain {', '.join(sorted(terms))}." for id, terms in lacking.items() if terms)
-        quotations = [item.model_copy(update={"notes": ()}) for items in answers.values() for item in items]
+        quotations = [item.but(notes=()) for items in answers.values() for item in items]
         lost = [place.id for place in places if place not in answers]
         listed = await _listed(session, quotations, lost, wrong, *problems.values(), *absent, nothing if silent else "")
-        return listed.model_copy(update={"warnings": store.warnings({split_text_id(place.id)[0] for place in places})})
+        return listed.but(warnings=store.warnings({split_text_id(place.id)[0] for place in places}))
     wanted = list(dict.fromkeys(part.id for part in parts))
     found = await store.get(wanted)
     records = await store.publications(wanted)
-    found = {id: item.model_copy(update={"details": _details(records[id], item.id)}) for id, item in found.items()}
+    found = {id: item.but(details=_details(records[id], item.id)) for id, item in found.items()}
     held = [_read(found[part.id], part, texts[part.id]) for part in parts if part.id in found and part.id in texts]
     lost = [id for id in wanted if id not in found]
     listed = await _listed(session, [item for item, _ in held], lost, wrong, *problems.values())
-    return listed.model_copy(update={"offset": offset, "starts": tuple(start for _, start in held)})
+    return listed.but(offset=offset, starts=tuple(start for _, start in held))
 
 
 class _Part(NamedTuple):
@@ -265,21 +259,21 @@ def _read(item: Evidence, part: _Part, text: Text) -> tuple[Evidence, int]:
     if part.anchor and (read := excerpt(text, part.anchor)):
         where, content, start = read
         placed = {"section": section_of(where), "anchor": part.anchor, "notes": (), "details": _licence(text)}
-        whole = item.model_copy(update={"content": content, **placed})
+        whole = item.but(content=content, **placed)
         return _between(whole, part.start, None) if part.start else whole, start + part.start
     # The content ends with the paper's own text; from there on, its section says whose it is.
     own, start = next((one.start for one in text.parts if one.kind == "sub_article"), len(item.content)), part.start
     if start >= own and own < len(item.content):
-        item = item.model_copy(update={"section": section_of([one for one in text.parts if one.start <= start][-1])})
+        item = item.but(section=section_of([one for one in text.parts if one.start <= start][-1]))
     elif own < len(item.content):
         rest = f'{NOT_OWN}: what follows character {own:,}; get_evidence ids=["{item.id}@{own}-"].'
-        item = item.model_copy(update={"content": item.content[:own].rstrip(), "details": (*item.details, rest)})
+        item = item.but(content=item.content[:own].rstrip(), details=(*item.details, rest))
     return _between(item, start, part.end) if start or part.end is not None else item, start
 
 
 def _between(item: Evidence, start: int, end: int | None) -> Evidence:
     """Part of the content, without the notes and details, which were shown with its beginning."""
-    return item.model_copy(update={"content": item.content[start:end], "notes": (), "details": ()})
+    return item.but(content=item.content[start:end], notes=(), details=())
 
 
 def _details(record: Publication, shown: str) -> tuple[str, ...]:
@@ -313,9 +307,8 @@ async def _listed(
 ) -> EvidenceList:
     evidence, queries = (await session.query_numbers())(items)
     cited = [id for id in missing if await session.store.document(f"{CITED}{split_text_id(id)[0]}")]
-    beside = (
-        f"Cited by the draft that was checked, but not evidence: {', '.join(cited)}. add_evidence takes papers over."
-    )
+    beside = f"Cited by the draft that was checked, but not evidence: {', '.join(cited)}."
+    beside += " add_evidence takes papers over."
     missing = [id for id in missing if id not in cited]
     lost = "The missing ids are not in this session: search for it again, or look for its id with list_evidence."
     return EvidenceList(
@@ -327,4 +320,4 @@ async def _listed(
     )
 
 
-GET_EVIDENCE = ToolSpec(get_evidence, "Get evidence", "📖", EvidenceList, hints(read_only=True))
+GET_EVIDENCE = ToolSpec(get_evidence, "Get evidence", "📖", read_only=True)

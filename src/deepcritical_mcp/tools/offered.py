@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from deepcritical_mcp.models import AddResult, EvidenceList, SearchResult, status_label
 from deepcritical_mcp.tools import PROFILES
+from deepcritical_mcp.tools.arguments.params import sentences
 
 ResultT = TypeVar("ResultT", bound=BaseModel)
 
@@ -38,12 +39,12 @@ def as_offered(result: ResultT, hidden: Collection[str]) -> ResultT:
         update["warnings"] = tuple(filter(None, (without_tools(text, hidden) for text in texts)))
     if isinstance(result, AddResult):
         reasons = ((one, without_tools(one.reason, hidden) or one.reason) for one in result.rejected)
-        update["rejected"] = tuple(one.model_copy(update={"reason": reason}) for one, reason in reasons)
+        update["rejected"] = tuple(one.but(reason=reason) for one, reason in reasons)
     if isinstance(result, (SearchResult, EvidenceList)) and "get_evidence" in hidden:
         is_found = isinstance(result, SearchResult) and result.providers and "semantic_search" not in hidden
         instead = r'\1: semantic_search detail="full" …]' if is_found else r"\1 …]"
         update["evidence"] = tuple(
-            one.model_copy(update={"content": _CUT_MARK.sub(instead, one.content)}) if one.content_truncated else one
+            one.but(content=_CUT_MARK.sub(instead, one.content)) if one.content_truncated else one
             for one in result.evidence
         )
     return result.model_copy(update=update) if update else result
@@ -72,22 +73,7 @@ def _naming(names: Collection[str]) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
 
 
-_FINDS = {
-    "pubmed_search": "literature",
-    "preprint_search": "preprints",
-    "trial_search": "registered trials",
-    "web_search": "guidelines and news",
-}
-"""What each search finds, for the instructions."""
-
-
-_KEEPS = {
-    "semantic_search": "finds them again by meaning",
-    "get_evidence": "returns complete texts",
-    "add_evidence": "keeps your notes",
-    "get_full_text": "reads whole papers, trials and pages",
-}
-"""What the tools of the session do, for the instructions."""
+_FINDS, _KEEPS = sentences("finds"), sentences("keeps")
 _OPEN_NONE = frozenset(
     ("list_sessions", "list_evidence", "get_evidence", "semantic_search", "export_evidence", "clear_session")
 )

@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from functools import wraps
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import anyio
 from mcp.server.mcpserver import Resolve, Sample
@@ -55,35 +55,31 @@ from deepcritical_mcp.tools.arguments.call_session import (
 from deepcritical_mcp.tools.arguments.params import (
     DescribedSession,
     MoreVariants,
+    Offset,
     OneLine,
     OtherSession,
     Query,
     Variants,
     Word,
     evidence_id,
+    sentence,
 )
 from deepcritical_mcp.tools.arguments.values import syntax_notes
-from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.spec import ToolSpec, asking_tool
 from deepcritical_mcp.urls import is_web_address
 
-RequestT = TypeVar("RequestT", bound=SearchRequest)
+Described = Callable[..., Awaitable[None]]
+NextSteps = Callable[[SearchResult, Any, str], Iterable[str]]
 FIND_AGAIN = "semantic_search finds these again by meaning."
 
 
 def search_spec(
-    described: Callable[..., Awaitable[None]],
-    request: type[RequestT],
-    next_steps: Callable[[SearchResult, RequestT, str], Iterable[str]],
-    title: str,
-    icon: str,
-    source: str,
-    *,
-    is_basic: bool = False,
+    described: Described, request: type[SearchRequest], next_steps: NextSteps, title: str, icon: str, source: str
 ) -> ToolSpec:
     """The tool that searches a source and keeps what it finds in the session.
 
     `described` has no body: its parameters, besides the session, are fields of `request`. `next_steps` says what the
-    model can do next; its third argument is how to read on, "" after the last page.
+    model can do next; its third argument is how to read on, "" after the last page. The one over PubMed is basic.
     """
 
     @wraps(described)
@@ -96,10 +92,10 @@ def search_spec(
         steps = next_steps(result, wanted, more)
         if not result.evidence and wanted.offset >= result.total_found > 0:
             steps = ("There are no results at this offset: use a smaller one.",)
-        return result.model_copy(update={"next_step": session.next_step(*steps)})
+        return result.but(next_step=session.next_step(*steps))
 
-    shown: dict[str, Any] = {"changes_session": True, "on_board": True, "is_basic": is_basic, "source": source}
-    return ToolSpec(run, title, icon, SearchResult, hints(read_only=True, open_world=True), **shown)
+    run.__annotations__["return"] = SearchResult
+    return asking_tool(run, title, icon, on_board=True, is_basic=source == "pubmed", source=source)
 
 
 DateLimit = Annotated[Word, Field(description="YYYY[-MM[-DD]]")]
@@ -110,7 +106,7 @@ async def pubmed_search(
     query: Query,
     variants: Variants = [],  # noqa: B006  # pydantic copies it
     max_results: Annotated[int, Field(ge=1, le=PubMedRequest.MAX_RESULTS)] = 10,
-    offset: Annotated[int, Field(ge=0)] = 0,
+    offset: Offset = 0,
     sort: Sort = "relevance",
     min_date: DateLimit = "",
     max_date: Word = "",
@@ -142,7 +138,7 @@ def _after_pubmed(result: SearchResult, _: PubMedRequest, more: str) -> tuple[st
     return "All results were omitted (see the warnings): search with include_retracted=true to see them.", more
 
 
-PUBMED_SEARCH = search_spec(pubmed_search, PubMedRequest, _after_pubmed, "Search PubMed", "🔬", "pubmed", is_basic=True)
+PUBMED_SEARCH = search_spec(pubmed_search, PubMedRequest, _after_pubmed, "Search PubMed", "🔬", "pubmed")
 
 
 async def preprint_search(
@@ -150,7 +146,7 @@ async def preprint_search(
     query: Query,
     variants: MoreVariants = [],  # noqa: B006  # pydantic copies it
     max_results: Annotated[int, Field(ge=1, le=PreprintRequest.MAX_RESULTS)] = 10,
-    offset: Annotated[int, Field(ge=0)] = 0,
+    offset: Offset = 0,
     min_date: Word = "",
     max_date: Word = "",
     servers: Annotated[list[Word], Field(max_length=20)] = [],  # noqa: B006
@@ -196,7 +192,7 @@ async def trial_search(
     has_results: bool = False,
     country: Word = "",
     max_results: Annotated[int, Field(ge=1, le=TrialRequest.MAX_RESULTS)] = 10,
-    offset: Annotated[int, Field(ge=0)] = 0,
+    offset: Offset = 0,
     only_new: bool = False,
     session_id: OtherSession = "",
 ) -> None:
@@ -243,9 +239,7 @@ def _after_web(result: SearchResult, _: WebRequest, __: str) -> tuple[str]:
     if result.errors:
         return ("Not every provider answered: try again later, or try other queries now.",)
     if result.total_found:
-        return (
-            "All results were omitted (see the warnings): lower min_score, set only_new=false, or try other queries.",
-        )
+        return (sentence("all omitted"),)
     return ("Nothing found: try other queries.",)
 
 
@@ -280,19 +274,10 @@ async def pubmed_related(
         steps = [again, f"Pass max_results={most} for more." if max_results < most else "", FIND_AGAIN]
     else:
         steps = [again or "PubMed lists no such papers: try another kind, or pubmed_search with the paper's title."]
-    update = {"next_step": session.next_step(*steps), "warnings": (*notes, *result.warnings)}
-    return result.model_copy(update=update)
+    return result.but(next_step=session.next_step(*steps), warnings=(*notes, *result.warnings))
 
 
-PUBMED_RELATED = ToolSpec(
-    pubmed_related,
-    "Papers linked to a paper",
-    "🔗",
-    SearchResult,
-    hints(read_only=True, open_world=True),
-    changes_session=True,
-    source="pubmed",
-)
+PUBMED_RELATED = asking_tool(pubmed_related, "Papers linked to a paper", "🔗", source="pubmed")
 
 
 RESULTS_PER_SOURCE, MAX_NOTICES = 10, 10
@@ -322,18 +307,10 @@ async def fetch(ctx: ToolContext, id: Annotated[str, Field(min_length=1, max_len
     item = (await store.get([evidence_id])).get(evidence_id)
     if item is None:
         raise InvalidInputError("id: no such result in its session. Search again.")
-    citation = item.citation
-    return FetchedDocument(
-        id=id,
-        title=_title(citation),
-        text=item.content,
-        url=_url(citation),
-        metadata=DocumentMetadata(
-            citation=citation.reference,
-            notices=tuple(map(_notice_line, citation.status_notices[:MAX_NOTICES])),
-            **citation.model_dump(include={"status", "status_checked", "source", "date", "pmid", "doi", "nct"}),
-        ),
-    )
+    cited, notices = item.citation, tuple(map(_notice_line, item.citation.status_notices[:MAX_NOTICES]))
+    known = cited.model_dump(include={"status", "status_checked", "source", "date", "pmid", "doi", "nct"})
+    about = DocumentMetadata(citation=cited.reference, notices=notices, **known)
+    return FetchedDocument(id=id, title=_title(cited), text=item.content, url=_url(cited), metadata=about)
 
 
 def _title(citation: Citation) -> str:
@@ -358,10 +335,8 @@ def _as_json(result: Value) -> str:
     return json.dumps(structured(result), ensure_ascii=False, separators=(",", ":"))
 
 
-SEARCH = ToolSpec(
-    search, "Search literature and web", "🔬", SearchHits, hints(read_only=True, open_world=True), render=_as_json
-)
-FETCH = ToolSpec(fetch, "Fetch a result", "📄", FetchedDocument, hints(read_only=True), render=_as_json)
+SEARCH = ToolSpec(search, "Search literature and web", "🔬", read_only=True, open_world=True, render=_as_json)
+FETCH = ToolSpec(fetch, "Fetch a result", "📄", read_only=True, render=_as_json)
 
 
 logger = logging.getLogger(__name__)
@@ -377,19 +352,16 @@ async def ask_client_model(ctx: ToolContext, topic: str, description: str, count
     if settings.sampling == "off" or capabilities is None or capabilities.sampling is None:
         return ""
     services = await application(ctx).services()
-    request = services.expander.sampling_request(topic, description=description, count=count)
-    message = SamplingMessage(role="user", content=TextContent(type="text", text=request.text))
-    question = Sample([message], max_tokens=request.max_tokens, system_prompt=request.system_prompt)
+    asked = services.expander.sampling_request(topic, description=description, count=count)
+    message = SamplingMessage(role="user", content=TextContent(type="text", text=asked.text))
+    question = Sample([message], max_tokens=asked.max_tokens, system_prompt=asked.system_prompt)
     if ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
         return question
     with anyio.move_on_after(seconds_for(CLIENT_MODEL, cap=settings.deadline)):
         try:
-            answer = await ctx.session.send_request(
-                CreateMessageRequest(params=question.params),
-                CreateMessageResult,
-                metadata=ServerMessageMetadata(related_request_id=ctx.request_id),
-            )
-            return _text_of(answer)
+            request = CreateMessageRequest(params=question.params)
+            of_call = ServerMessageMetadata(related_request_id=ctx.request_id)
+            return _text_of(await ctx.session.send_request(request, CreateMessageResult, metadata=of_call))
         except MCPError as error:
             logger.info("the client's model did not answer: %s", error)
     return ""
@@ -434,21 +406,14 @@ async def expand_queries(
         sampled=_text_of(reply),
         progress=progress_of(ctx),
     )
-    step = (
-        "Call pubmed_search with the pubmed_query of the direct query, and of the broader ones as variants; a specific "
-        "one only narrows, so use it alone or not at all. For web_search and semantic_search, use query instead of "
-        "pubmed_query."
-    )
+    step = sentence("use these queries")
     if not uses_pubmed_syntax(topic):
-        step = (
-            "The topic is in plain words, so these queries are a guess. For better ones, call expand_queries again "
-            f"with what papers must name, joined: A AND (B OR another word for B). To use these: {step}"
-        )
+        step = sentence("join the topic", step=step)
     if any("translate it" in one for one in expansion.warnings):
         step = "Translate the topic into English and call expand_queries again."
     steps = session.next_step(step) if session else step
     notes = syntax_notes(topic) if uses_pubmed_syntax(topic) else ()
-    return expansion.model_copy(update={"next_step": steps, "warnings": (*unused, *notes, *expansion.warnings)})
+    return expansion.but(next_step=steps, warnings=(*unused, *notes, *expansion.warnings))
 
 
 async def _pmids_of(seeds: Iterable[str], session: CallSession | None) -> list[str]:
@@ -468,11 +433,9 @@ async def _pmids_of(seeds: Iterable[str], session: CallSession | None) -> list[s
         kept = (await session.store.publications(await session.store.ids())).values() if session else ()
         chosen = [one.pmid for one in kept if one.pmid and matches_mark(one, mark)]
         if not chosen:
-            raise InvalidInputError(
-                f'Nothing with a PMID is marked "{mark}" in this session: add_evidence marks by id.'
-            )
+            raise InvalidInputError(sentence("nothing marked", mark=mark))
         found += chosen
     return found
 
 
-EXPAND = ToolSpec(expand_queries, "Expand queries", "💡", Expansion, hints(read_only=True, open_world=True))
+EXPAND = ToolSpec(expand_queries, "Expand queries", "💡", read_only=True, open_world=True)

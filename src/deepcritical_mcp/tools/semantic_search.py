@@ -21,10 +21,18 @@ from deepcritical_mcp.tools.arguments.call_session import (
     progress_of,
     session_for,
 )
-from deepcritical_mcp.tools.arguments.params import Characters, Marked, MoreVariants, OtherSession, Query, StatusFilter
+from deepcritical_mcp.tools.arguments.params import (
+    Characters,
+    Marked,
+    MoreVariants,
+    OtherSession,
+    Query,
+    StatusFilter,
+    sentence,
+)
 from deepcritical_mcp.tools.kept_evidence import no_such_mark
 from deepcritical_mcp.tools.sessions import NO_SESSIONS
-from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.spec import ToolSpec
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.searching import Found
@@ -37,9 +45,7 @@ FILLED = 0.85
 NEAREST_SHOWN = 3
 MOST_SESSIONS, MOST_RESULTS, MOST_CHARACTERS = 20, 50, 20_000
 """That one search in all sessions asks, and of each."""
-NOTHING_CLOSE = (
-    "Nothing in this session is close to the question. What is shown is only the nearest evidence, not an answer."
-)
+NOTHING_CLOSE = sentence("nothing close in the session")
 
 
 Searched = Callable[["EvidenceStore", PassagePage], Awaitable["Found"]]
@@ -65,15 +71,11 @@ async def semantic_search(
     library, the passages that answer a question, each a verbatim quote with its source."""
     progress = progress_of(ctx)
     filters = {"source": source, "kind": kind, "status": status, "marked": marked}
-    scope = Scope(
-        None if source == "any" else source,
-        None if kind == "any" else kind,
-        None if status == "any" else status,
-        marked,
-    )
+    chosen: dict[str, Any] = {name: None if value == "any" else value for name, value in filters.items()}
     await progress(0.1, "searching by meaning and by words")
 
     async def search(store: EvidenceStore, page: PassagePage) -> Found:
+        scope = Scope(**chosen)
         return await store.search(query, variants=variants, scope=scope, min_relevance=min_relevance, page=page)
 
     async def quoted(store: EvidenceStore, found: Found) -> Sequence[Evidence]:
@@ -143,7 +145,7 @@ async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted
         for item in passages:
             key = item.id, item.anchor
             if key not in found or found[key].relevance < item.relevance:
-                found[key] = item.model_copy(update={"session_id": one.session_id, "found_by": ()})
+                found[key] = item.but(session_id=one.session_id, found_by=())
     ordered = sorted(found.values(), key=lambda item: -item.relevance)
 
     def answer(some: slice) -> SearchResult:
@@ -162,15 +164,12 @@ async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted
         *_on(shown, page.offset, following),
         'Each passage names its session: get_evidence ids=["…"] session_id="…" reads on there.' if shown else "",
     )
-    return answer(place).model_copy(update={"next_offset": following, "next_step": " ".join(filter(None, steps))})
+    return answer(place).but(next_offset=following, next_step=" ".join(filter(None, steps)))
 
 
 def _briefly(items: Sequence[Evidence]) -> list[Evidence]:
     """The evidence about as short as it is quoted."""
-    return [
-        one if one.anchor else one.model_copy(update={"content": one.content[: int(FILLED * _room(one))]})
-        for one in items
-    ]
+    return [one if one.anchor else one.but(content=one.content[: int(FILLED * _room(one))]) for one in items]
 
 
 def _room(item: Evidence) -> int:
@@ -209,12 +208,4 @@ def _on(shown: Sequence[Evidence], offset: int, following: int) -> tuple[str, ..
     return ("These are the last passages.",) if offset else ()
 
 
-TOOL = ToolSpec(
-    semantic_search,
-    "Search the session by meaning",
-    "🔎",
-    SearchResult,
-    hints(read_only=True),
-    on_board=True,
-    is_basic=True,
-)
+TOOL = ToolSpec(semantic_search, "Search the session by meaning", "🔎", read_only=True, on_board=True, is_basic=True)

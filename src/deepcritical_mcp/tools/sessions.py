@@ -30,15 +30,16 @@ from deepcritical_mcp.tools.arguments.call_session import (
     day,
     finds_titles,
     has_word,
+    is_local,
     minute,
     opens_new,
     own_sessions,
     read_session,
 )
-from deepcritical_mcp.tools.arguments.params import GivenId, OneLine, OtherSession, evidence_id
+from deepcritical_mcp.tools.arguments.params import GivenId, Offset, OneLine, OtherSession, evidence_id, sentence
 from deepcritical_mcp.tools.arguments.schemas import NO_ID
 from deepcritical_mcp.tools.kept_evidence import page_of
-from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.spec import ToolSpec
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.sessions import SessionRegistry
@@ -46,23 +47,14 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 PAGE = 20
-NO_SESSIONS = (
-    "There is no session yet. A search opens one by itself, and takes its first query as the title; "
-    'session_id="new: a title" opens one with a title of your own.'
-)
-ONLY_THIS = (
-    "This server does not ask who calls, so it lists only the session of this connection. Others are found by the "
-    "session_id that their results show."
-)
+NO_SESSIONS = sentence("no sessions")
 MAX_EXPIRED = 5
 KEPT_LATER = "A session without a date is empty: it is kept once there is something in it."
 NONE_HERE = "A search opens one; to continue it, pass the session_id that its result shows."
 
 
 async def list_sessions(
-    ctx: ToolContext,
-    query: Annotated[OneLine, Field(description="title words")] = "",
-    offset: Annotated[int, Field(ge=0)] = 0,
+    ctx: ToolContext, query: Annotated[OneLine, Field(description="title words")] = "", offset: Offset = 0
 ) -> SessionList:
     """List your kept sessions (earlier, previous research projects) to continue or resume one, last used first."""
     own = await own_sessions(ctx)
@@ -77,9 +69,9 @@ async def list_sessions(
         f"offset {offset} is beyond the last session." if offset >= len(matching) > 0 else "",
         KEPT_LATER if registry.lasting and not all(one.expires for one in page) else "",
         registry.warning or chosen,
-        "" if finds_titles(ctx) else ONLY_THIS,
+        "" if finds_titles(ctx) else sentence("only this session"),
         *(f"{one.session_id}: {one.damage}" for one in page if one.damage),
-        *map(_expired, expired[:MAX_EXPIRED]),
+        *(sentence("expired", title=one.title, id=one.session_id) for one in expired[:MAX_EXPIRED]),
     ]
     return SessionList(
         session_id=await current_id(ctx),
@@ -100,13 +92,6 @@ def _next_step(query: str, own: list[KeptSession], page: list[KeptSession]) -> s
     return f'To continue one, pass its title or id: list_evidence session_id="{page[0].session_id}" shows what it has.'
 
 
-def _expired(session: KeptSession) -> str:
-    return (
-        f'"{session.title}" has not been used for its time, and is deleted within a month; to take it back, run: '
-        f"deepcritical-mcp sessions undo {session.session_id}"
-    )
-
-
 def _summary(session: KeptSession) -> SessionSummary:
     return SessionSummary(
         session_id=session.session_id,
@@ -119,16 +104,12 @@ def _summary(session: KeptSession) -> SessionSummary:
     )
 
 
-LIST_SESSIONS = ToolSpec(list_sessions, "List kept sessions", "🗂", SessionList, hints(read_only=True))
+LIST_SESSIONS = ToolSpec(list_sessions, "List kept sessions", "🗂", read_only=True)
 
 
 BROUGHT_BACK = "They are at the end of list_evidence."
 MAX_NAMED = 5
 """Ids that a sentence repeats."""
-EMPTY_IDS = (
-    "ids is empty, so nothing was deleted: pass the ids of what to remove, or leave ids out to delete the whole "
-    "session."
-)
 
 
 def _some_ids(ids: list[str]) -> list[str]:
@@ -150,7 +131,7 @@ async def clear_session(
         raise InvalidInputError(NO_ID)
     if ids == [""]:
         if not undo:
-            raise InvalidInputError(EMPTY_IDS)
+            raise InvalidInputError(sentence("empty ids"))
         ids = []
     registry = (await application(ctx).services()).sessions
     if not session_id.startswith(ID_PREFIX):
@@ -162,27 +143,18 @@ async def clear_session(
 
 
 async def _session_deleted(ctx: ToolContext, registry: SessionRegistry, session_id: str) -> ClearResult:
-    held, is_damaged = EvidencePage(session_id=session_id, total=0), False
+    held, damaged = EvidencePage(session_id=session_id, total=0), False
     try:
         held = await page_of(await registry.get(session_id, owner=caller()), 0, 0)
     except EvidenceStoreError:
-        is_damaged = True
+        damaged = True
     await registry.drop(session_id, owner=caller())
     step = "The next search or add_evidence opens a new session."
     if registry.undo_seconds:
-        hours = f"{registry.undo_seconds / 3_600:g}"
-        step += (
-            f" The text stays on disk for {hours} hours. To undo this until then: clear_session "
-            f'session_id="{session_id}" undo=true.'
-        )
-        if ctx.request_context.request is None:  # on stdio, the user has the folder
-            step += (
-                " To delete it for good now, in a shell (with this server's DEEPCRITICAL_DATA_DIR, if that is set): "
-            )
-            step += f"deepcritical-mcp sessions delete --now {session_id}"
-    return ClearResult(
-        session_id=session_id, removed=held.total, damaged=is_damaged, sources=held.sources, next_step=step
-    )
+        step += f" {sentence('undo until', hours=f'{registry.undo_seconds / 3_600:g}', id=session_id)}"
+        if is_local(ctx):  # the user has the folder
+            step += f" {sentence('for good', id=session_id)}"
+    return ClearResult(session_id=session_id, removed=held.total, damaged=damaged, sources=held.sources, next_step=step)
 
 
 async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session_id: str) -> ClearResult:
@@ -191,17 +163,12 @@ async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session
         store = await registry.get(session_id, owner=caller())
         if back := await (await continued(ctx, store)).store.restore():
             return _of_items(store, back, BROUGHT_BACK, undone=True)
-        raise InvalidInputError(
-            "There is nothing to undo: this session is not deleted, and nothing was removed from it within a day. "
-            f'Nothing has changed. list_evidence session_id="{session_id}" shows what it has.'
-        )
+        raise InvalidInputError(sentence("nothing to undo", id=session_id))
     if not registry.undo_seconds:
         raise InvalidInputError("undo is unavailable: this server does not keep deleted sessions.")
     session = await continued(ctx, await registry.restore(session_id, owner=caller()))
-    held = await page_of(session.store, 0, 0)
-    return ClearResult(
-        session_id=session_id, removed=held.total, undone=True, sources=held.sources, next_step=session.next_step()
-    )
+    held, step = await page_of(session.store, 0, 0), session.next_step()
+    return ClearResult(session_id=session_id, removed=held.total, undone=True, sources=held.sources, next_step=step)
 
 
 async def _titled(ctx: ToolContext, title: str, *, may_delete: bool) -> str:
@@ -211,15 +178,10 @@ async def _titled(ctx: ToolContext, title: str, *, may_delete: bool) -> str:
     except SessionNotFoundError as error:
         if may_delete:
             raise InvalidInputError(NO_ID) from error
-        raise SessionNotFoundError(
-            "You have no session with this title. Pass the id, rs_…, as results show it: by that a deleted session can "
-            "be brought back too."
-        ) from error
+        raise SessionNotFoundError(sentence("no such title")) from error
     if may_delete:
-        raise InvalidInputError(
-            f'Deleting a whole session needs its id, and nothing was deleted: session_id="{store.session_id}" deletes '
-            f'"{store.title}" with {counted(await store.count(), "item")}.'
-        )
+        size = counted(await store.count(), "item")
+        raise InvalidInputError(sentence("needs its id", id=store.session_id, title=store.title, size=size))
     return store.session_id
 
 
@@ -228,36 +190,23 @@ async def _removed(store: EvidenceStore, ids: Sequence[str]) -> ClearResult:
     wanted = list(dict.fromkeys(map(evidence_id, ids)))
     if parts := [id for id in wanted if split_text_id(id)[1] > 1]:
         whole = split_text_id(parts[0])[0]
-        raise InvalidInputError(
-            f"{parts[0]} is one text of {whole}, and texts cannot be removed alone: nothing was removed. Pass "
-            f'ids=["{whole}"] to remove the publication with all its texts; your own notes on it stay.'
-        )
+        raise InvalidInputError(sentence("one text", part=parts[0], whole=whole))
     known = await store.publications(wanted)
     unknown = [id for id in wanted if id not in known]
     if not known:
-        raise InvalidInputError(
-            f"{_named(unknown)}: not in this session, so nothing was removed. list_evidence has the ids."
-        )
+        raise InvalidInputError(sentence("not here", ids=_named(unknown)))
     had_notes = [one.id for one in (await store.get(list(known))).values() if one.notes]
     gone = await store.remove(list(known))
-    undo = f'To undo this within a day: clear_session session_id="{store.session_id}" undo=true.'
-    step = (
-        f"{undo} A search may find them again: to set evidence aside for good, mark it by add_evidence with "
-        'decision="excluded".'
-    )
     missed = f"Not in this session: {_named(unknown)}. " if unknown else ""
     notes = f'Your notes on {_named(had_notes)} stay (list_evidence source="user"). ' if had_notes else ""
-    return _of_items(store, gone, missed + notes + step)
+    return _of_items(store, gone, missed + notes + sentence("removed", id=store.session_id))
 
 
 async def _restored(store: EvidenceStore, ids: Sequence[str]) -> ClearResult:
     wanted = list(dict.fromkeys(map(evidence_id, ids)))
     back = await store.restore(wanted)
     if not back:
-        raise InvalidInputError(
-            f"{_named(wanted)}: not removed from this session within a day, so nothing has changed. list_evidence "
-            "lists what it holds."
-        )
+        raise InvalidInputError(sentence("not removed", ids=_named(wanted)))
     return _of_items(store, back, BROUGHT_BACK, undone=True)
 
 
@@ -278,6 +227,4 @@ def _named(ids: Sequence[str]) -> str:
     return ", ".join(id[:100] for id in ids[:MAX_NAMED]) + more
 
 
-CLEAR_SESSION = ToolSpec(
-    clear_session, "Clear a session", "🗑", ClearResult, hints(destructive=True), changes_session=True
-)
+CLEAR_SESSION = ToolSpec(clear_session, "Clear a session", "🗑", destructive=True, changes_session=True)

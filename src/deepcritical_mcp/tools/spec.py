@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from inspect import get_annotations
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
@@ -39,8 +40,9 @@ class ToolSpec:
         run: the function; its docstring is the description, its parameters are the input schema.
         title: shown to people.
         icon: one character, likewise.
-        result: the type that it returns, and so its output schema.
-        annotations: hints for the client.
+        read_only: a hint for clients: it changes nothing but what the session has found.
+        destructive: likewise: it may delete something; repeating any other call changes nothing more.
+        open_world: likewise: it asks services outside.
         render: the readable form of the result.
         changes_session: whether it may change a session's evidence.
         if_late: advice when a call did not finish before its deadline.
@@ -53,8 +55,9 @@ class ToolSpec:
     run: Callable[..., Awaitable[BaseModel]]
     title: str
     icon: str
-    result: type[BaseModel]
-    annotations: ToolAnnotations
+    read_only: bool = False
+    destructive: bool = False
+    open_world: bool = False
     render: Callable[[Any], str] = to_markdown
     changes_session: bool = False
     if_late: str = "What was kept so far stays in the session. Try again, asking for less in one call if possible."
@@ -69,6 +72,21 @@ class ToolSpec:
         return self.run.__name__
 
     @property
+    def result(self) -> type[BaseModel]:
+        """The type that it returns, and so its output schema."""
+        return get_annotations(self.run, eval_str=True)["return"]
+
+    @property
+    def annotations(self) -> ToolAnnotations:
+        """The hints for the client."""
+        return ToolAnnotations(
+            read_only_hint=self.read_only,
+            destructive_hint=self.destructive,
+            idempotent_hint=None if self.read_only else not self.destructive,
+            open_world_hint=self.open_world,
+        )
+
+    @property
     def meta(self) -> dict[str, Any] | None:
         """The `_meta` of the tool in the list."""
         board: dict[str, Any] = {"ui": {"resourceUri": BOARD_URI}} if self.on_board else {}
@@ -81,15 +99,8 @@ class ToolSpec:
         return [Icon(src=f"data:image/svg+xml,{quote(shape, safe=_IN_URIS)}")]
 
 
-def hints(*, read_only: bool = False, destructive: bool = False, open_world: bool = False) -> ToolAnnotations:
-    """Hints for the client: `read_only` is what changes nothing but what the session has found; repeating any other
-    call changes nothing more, unless the tool is destructive."""
-    return ToolAnnotations(
-        read_only_hint=read_only,
-        destructive_hint=destructive,
-        idempotent_hint=None if read_only else not destructive,
-        open_world_hint=open_world,
-    )
+asking_tool = partial(ToolSpec, read_only=True, open_world=True, changes_session=True)
+"""One that asks services outside and keeps what it finds in the session."""
 
 
 def input_schema(schema: Mapping[str, Any], *, with_lengths: bool = False) -> dict[str, Any]:

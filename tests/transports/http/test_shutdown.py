@@ -125,7 +125,7 @@ def client_of(url: str) -> httpx.Client:
 def refusal_to_start(host: str, port: int, **settings: Any) -> str:
     server = create_server(Settings(**settings))
     with pytest.raises(ConfigurationError) as caught:
-        run_http(server, server.app, CallControl(server.app.settings), "http", host=host, port=port)
+        run_http(server, server.app, CallControl(server.app.settings), "http", host=host, port=port, insecure=False)
     return caught.value.message
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -29,7 +29,7 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.models.evidence import RECORD_KINDS
 from deepcritical_mcp.text import clipped, counted, cut_at_sentence, largest
 from deepcritical_mcp.tools.answers.render import MAX_QUERY_SHOWN, MAX_SIMILAR
-from deepcritical_mcp.tools.arguments.params import MAX_IDS_READ
+from deepcritical_mcp.tools.arguments.params import MAX_IDS_READ, sentences
 
 MIN_CONTENT_LENGTH = 160
 ROOMY = 16_500
@@ -51,10 +51,13 @@ MAX_REMARKS, MAX_REASON_LENGTH = 20, 160
 """Limits for what a result repeats of its request, when the result is too long."""
 ResultT = TypeVar("ResultT", bound=BaseModel)
 Length = Callable[[Any], int]
-Fits = Callable[[Sequence[Evidence]], bool]
+Items = Sequence[Evidence]
+Fits = Callable[[Items], bool]
+Shorten = Callable[[Evidence, int], Evidence]
+ShortenAll = Callable[[list[Evidence], int], list[Evidence]]
 
 
-def fit(result: ResultT, limit: int, length: Callable[[ResultT], int], *, saves_room: bool = True) -> ResultT:
+def fit(result: ResultT, limit: int, length: Length, *, saves_room: bool = True) -> ResultT:
     """`result`, cut until `length(result) <= limit`; both forms of an answer show what this returns.
 
     In a search of the sources with a long answer, the longest abstracts lose sentences without results (see
@@ -64,25 +67,12 @@ def fit(result: ResultT, limit: int, length: Callable[[ResultT], int], *, saves_
     of it is cut.
     Each cut is named in the result together with the call that returns what is missing.
     """
-    match result:
-        case SearchResult():
-            fitted = _search(result, limit, length, saves_room=saves_room)
-        case EvidenceList():
-            fitted = _list(result, limit, length)
-        case EvidencePage():
-            fitted = _fewer(partial(_page_of, result), 1, len(result.items), limit, length)
-        case AddResult():
-            fitted = _added(result, limit, length)
-        case Document():
-            fitted = fit_document(result, limit, cast("Callable[[Document], int]", length))
-        case CitationReport():
-            fitted = fitting(result, limit, cast("Callable[[CitationReport], int]", length))
-        case _:
-            return result
-    return cast("ResultT", fitted)
+    cuts: dict[type[BaseModel], Callable[..., Any]] = {**_CUTS, SearchResult: partial(_search, saves_room=saves_room)}
+    cut = cuts.get(type(result))
+    return cut(result, limit, length) if cut else result
 
 
-def _fits(result_of: Callable[[Sequence[Evidence]], BaseModel], limit: int, length: Length) -> Fits:
+def _fits(result_of: Callable[[Items], BaseModel], limit: int, length: Length) -> Fits:
     """Whether the result of some items fits; the contents alone, which need no rendering, are counted first."""
     return lambda items: sum(len(item.content) for item in items) <= limit and length(result_of(items)) <= limit
 
@@ -90,12 +80,19 @@ def _fits(result_of: Callable[[Sequence[Evidence]], BaseModel], limit: int, leng
 def _search(result: SearchResult, limit: int, length: Length, *, saves_room: bool) -> SearchResult:
     if len(result.query) > MAX_QUERY_SHOWN:  # it is whole only in `query`
         short = clipped(result.query, MAX_QUERY_LENGTH)
-        told = (one.model_copy(update={"query": short}) if one.query == result.query else one for one in result.queries)
+        told = (one.but(query=short) if one.query == result.query else one for one in result.queries)
         translation = clipped(result.query_translation, MAX_QUERY_SHOWN)
-        result = result.model_copy(update={"queries": tuple(told), "query_translation": translation})
+        result = result.but(queries=tuple(told), query_translation=translation)
     whole = result.evidence
     roomy = max(ROOMY, PER_RECORD * len(whole)) if saves_room else limit
-    items = _abridged(result, limit, length, roomy) if result.providers else whole
+    items = list(whole)  # of a long answer, the longest abstracts lose sentences without results
+    excess = length(result) - min(limit, roomy) if result.providers else 0
+    longest = sorted(range(len(items)), key=lambda number: -len(items[number].content))
+    for strict, number in product((False, True), longest):
+        if excess > 0:
+            gist = _without_middle(whole[number], strict=strict)
+            excess -= len(items[number].content) - len(gist.content)
+            items[number] = gist
     result_of = partial(_result_of, result, whole)
     if _fits(result_of, limit, length)(items):
         return result if all(one is item for one, item in zip(items, whole, strict=True)) else result_of(items)
@@ -104,8 +101,8 @@ def _search(result: SearchResult, limit: int, length: Length, *, saves_room: boo
     fits = _fits(result_of, limit, length)
     items = [_short_notes(item) for item in items]
     if result.providers:
-        longest = max((len(item.content) for item in items), default=0)
-        items = _shorter(items, fits, SHORT_ABSTRACT, longest, partial(_capped, whole=whole))
+        most = max((len(item.content) for item in items), default=0)
+        items = _shorter(items, fits, SHORT_ABSTRACT, most, partial(_capped, whole=whole))
     items = _shorter(items, fits, SHORT_TEXT, limit, _short_pages)
     items = _shorter(items, fits, 0, len(items), lambda items, count: items[:count])
     items = items or (_one(_short_notes(whole[0]), fits, limit) if whole else [])
@@ -114,9 +111,7 @@ def _search(result: SearchResult, limit: int, length: Length, *, saves_room: boo
     return result_of(items)
 
 
-def _shorter(
-    items: list[Evidence], fits: Fits, low: int, high: int, shorten: Callable[[list[Evidence], int], list[Evidence]]
-) -> list[Evidence]:
+def _shorter(items: list[Evidence], fits: Fits, low: int, high: int, shorten: ShortenAll) -> list[Evidence]:
     """`items` if they fit, or else shortened by the largest number from `low` to `high` by which they do."""
     return items if fits(items) else shorten(items, largest(low, high, lambda cap: fits(shorten(items, cap))))
 
@@ -125,35 +120,22 @@ def _list(result: EvidenceList, limit: int, length: Length) -> EvidenceList:
     """As many whole texts as fit; a single one that does not is cut at its end, and read on from there."""
     if _fits(lambda _: result, limit, length)(result.evidence):
         return result
-    brief = result.model_copy(update={"missing": tuple(clipped(id, MAX_ID_LENGTH) for id in result.missing)})
+    brief = result.but(missing=tuple(clipped(id, MAX_ID_LENGTH) for id in result.missing))
     result_of = partial(_list_of, brief, result.evidence)
     fits = _fits(result_of, limit, length)
     items = [_short_notes(item) for item in result.evidence]
     if not fits(items):
-        items = [item.model_copy(update={"details": ()}) for item in items]
+        items = [item.but(details=()) for item in items]
     shown = items[: largest(0, len(items), lambda count: fits(items[:count]))]
     start = result.starts[0] if result.starts else 0
     return result_of(shown or (_one(items[0], fits, limit, start) if items else []))
 
 
-def _abridged(result: SearchResult, limit: int, length: Length, roomy: int) -> list[Evidence]:
-    """The evidence; as long as the answer is too long, the longest abstracts lose sentences without results."""
-    items = list(result.evidence)
-    excess = length(result) - min(limit, roomy)
-    longest = sorted(range(len(items)), key=lambda number: -len(items[number].content))
-    for strict, number in product((False, True), longest):
-        if excess > 0:
-            gist = _without_middle(result.evidence[number], strict=strict)
-            excess -= len(items[number].content) - len(gist.content)
-            items[number] = gist
-    return items
-
-
-def _capped(items: Sequence[Evidence], cap: int, whole: Sequence[Evidence]) -> list[Evidence]:
+def _capped(items: Items, cap: int, whole: Items) -> list[Evidence]:
     """`items`, of which abstracts of more than `cap` characters are shortened again from the `whole` ones."""
     pairs = zip(items, (_without_middle(one, cap, least=LEAST_GAP) for one in whole), strict=True)
     return [
-        item.model_copy(update=one.model_dump(include={"content", "content_truncated"}))
+        item.but(content=one.content, content_truncated=one.content_truncated)
         if len(one.content) < len(item.content)
         else item
         for item, one in pairs
@@ -168,12 +150,10 @@ def _without_middle(item: Evidence, cap: int = 0, *, strict: bool = False, least
         return _beginning(item, cap or SHORT_TEXT)
     gaps = without_results(item.content, cap, strict=strict, least=least)
     content = without(item.content, gaps, lambda gap: _mark(item.id, gap, gap.end))
-    if len(content) >= len(item.content):
-        return item
-    return item.model_copy(update={"content": content, "content_truncated": True})
+    return item.but(content=content, content_truncated=True) if len(content) < len(item.content) else item
 
 
-def _short_pages(items: Sequence[Evidence], cap: int) -> list[Evidence]:
+def _short_pages(items: Items, cap: int) -> list[Evidence]:
     return [item if item.kind in RECORD_KINDS else _beginning(item, cap) for item in items]
 
 
@@ -194,9 +174,7 @@ def _one(item: Evidence, fits: Fits, limit: int, start: int | None = None) -> li
     return []
 
 
-def _largest_cut(
-    item: Evidence, fits: Fits, limit: int, shorten: Callable[[Evidence, int], Evidence]
-) -> list[Evidence]:
+def _largest_cut(item: Evidence, fits: Fits, limit: int, shorten: Shorten) -> list[Evidence]:
     cap = largest(MIN_CONTENT_LENGTH, min(limit, len(item.content)), lambda cap: fits([shorten(item, cap)]))
     return [shorten(item, cap)]
 
@@ -204,16 +182,16 @@ def _largest_cut(
 def _with_short_citation(item: Evidence, limit: int) -> Evidence:
     """`item` with a citation that is the shorter the smaller `limit` is, without notes, details and similar ids."""
     citation = short_citation(item.citation, limit)
-    return item.model_copy(update={"citation": citation, "similar": (), "notes": (), "details": ()})
+    return item.but(citation=citation, similar=(), notes=(), details=())
 
 
 def _beginning(item: Evidence, cap: int, start: int = 0, gap: int = MIN_GAP) -> Evidence:
     """`item`, whose content starts at character `start` of the whole, by its first sentences."""
     if len(item.content) <= cap + gap or item.content_truncated:
-        return item if gap else item.model_copy(update={"content": clipped(item.content, cap)})
+        return item if gap else item.but(content=clipped(item.content, cap))
     content = first_sentences(item.content, cap) or cut_at_sentence(item.content, cap)
     rest = Span(start + len(content), start + len(item.content))
-    return item.model_copy(update={"content": f"{content} {_mark(item.id, rest)}", "content_truncated": True})
+    return item.but(content=f"{content} {_mark(item.id, rest)}", content_truncated=True)
 
 
 def _mark(id: str, gap: Span, end: int | None = None) -> str:
@@ -221,26 +199,22 @@ def _mark(id: str, gap: Span, end: int | None = None) -> str:
     return f'[… {gap.length:,} characters left out: get_evidence ids=["{reading}"] …]'
 
 
-def _list_of(result: EvidenceList, whole: Sequence[Evidence], shown: Sequence[Evidence]) -> EvidenceList:
+def _list_of(result: EvidenceList, whole: Items, shown: Items) -> EvidenceList:
     """`result` with only the items `shown`."""
-    notes = _remarks(whole, shown)
-    if left := [f"{one.id}@{one.anchor}" if one.anchor else one.id for one in whole[len(shown) :]]:
+    notes, left = _left_out(whole, shown)
+    if left:
         notes.append(f"{counted(len(left), 'more does', 'more do')} not fit here; get_evidence ids={json.dumps(left)}.")
-    return result.model_copy(
-        update={
-            "evidence": tuple(shown),
-            "queries": tuple(query for query in with_numbers_shown(result.queries, shown) if query.shown),
-            "next_step": " ".join(filter(None, (*notes, result.next_step))),
-        }
+    return result.but(
+        evidence=tuple(shown),
+        queries=tuple(query for query in with_numbers_shown(result.queries, shown) if query.shown),
+        next_step=" ".join(filter(None, (*notes, result.next_step))),
     )
 
 
-def _result_of(
-    result: SearchResult, whole: Sequence[Evidence], shown: Sequence[Evidence], named: int = MAX_IDS_READ
-) -> SearchResult:
+def _result_of(result: SearchResult, whole: Items, shown: Items, named: int = MAX_IDS_READ) -> SearchResult:
     """`result` with only the items `shown`; the next page starts after the last, or `named` of the others are named."""
-    notes, update = _remarks(whole, shown), dict[str, object]()
-    if left := [f"{one.id}@{one.anchor}" if one.anchor else one.id for one in whole[len(shown) :]]:
+    notes, left = _left_out(whole, shown)
+    if left:
         more = ", and so on; list_evidence has all ids" if len(left) > named else ""
         call = f"get_evidence ids={json.dumps(left[:named])}{more}"
         if result.offsets and shown:  # the next page starts earlier
@@ -248,53 +222,40 @@ def _result_of(
             step = result.next_step.replace(f"offset={result.next_offset}", f"offset={offset}")
             if step == result.next_step:
                 step = f"Continue with offset={offset}. {step}".strip()
-            update |= {"next_offset": offset, "next_step": step}
+            result = result.but(next_offset=offset, next_step=step)
         notes.append(f"{counted(len(left), 'more result does', 'more results do')} not fit here; {call}.")
-    update |= {
-        "evidence": tuple(shown),
-        "queries": with_numbers_shown(result.queries, shown),
-        "warnings": (*result.warnings, *notes),
-    }
-    return result.model_copy(update=update)
+    queries = with_numbers_shown(result.queries, shown)
+    return result.but(evidence=tuple(shown), queries=queries, warnings=(*result.warnings, *notes))
 
 
-def _remarks(whole: Sequence[Evidence], shown: Sequence[Evidence]) -> list[str]:
-    """What was shortened besides the contents, which are marked where they are cut."""
+def _left_out(whole: Items, shown: Items) -> tuple[list[str], list[str]]:
+    """What was shortened besides the contents, which are marked where they are cut; and the ids that do not fit."""
     pairs = list(zip(shown, whole, strict=False))
-    return [
+    told = [
         told
         for name, told in _SHORTENED.items()
         if any(getattr(one, name) != getattr(item, name) for one, item in pairs)
     ]
+    return told, [f"{one.id}@{one.anchor}" if one.anchor else one.id for one in whole[len(shown) :]]
 
 
-_SHORTENED = {
-    "citation": "A citation is shortened; export_evidence has it whole.",
-    "similar": f"similar lists only {MAX_SIMILAR} ids.",
-    "notes": 'Notes are shortened: semantic_search with source="user" returns the complete notes.',
-    "details": 'Details are shortened: ask for fewer ids, or export_evidence format="jsonl" for all of them.',
-}
+_SHORTENED = {name: told.format(most=MAX_SIMILAR) for name, told in sentences("shortened").items()}
 
 
 def _brief(result: SearchResult, limit: int) -> SearchResult:
     """`result` with shorter queries, translation and remarks, the shorter the smaller `limit` is."""
     share = min(1.0, limit / ROOMY)
     is_tight, queries = limit < TIGHT, result.queries if limit >= TIGHT else ()
-    providers = tuple(one.model_copy(update={"detail": ""}) for one in result.providers[:1])
+    providers = tuple(one.but(detail="") for one in result.providers[:1])
     query, remark = int(MAX_QUERY_LENGTH * share), int(MAX_REMARK_LENGTH * share)
-    return result.model_copy(
-        update={
-            "query": clipped(result.query, query),
-            "providers": providers if is_tight else result.providers,
-            "queries": tuple(
-                one.model_copy(update={"query": clipped(one.query, query), "detail": clipped(one.detail, remark)})
-                for one in queries
-            ),
-            "query_translation": clipped(result.query_translation, int(MAX_TRANSLATION_LENGTH * share)),
-            "errors": few(result.errors, int(MAX_REMARKS * share), remark),
-            "warnings": few(result.warnings, int(MAX_REMARKS * share), remark),
-            "related": result.related if share == 1 else (),
-        }
+    return result.but(
+        query=clipped(result.query, query),
+        providers=providers if is_tight else result.providers,
+        queries=tuple(one.but(query=clipped(one.query, query), detail=clipped(one.detail, remark)) for one in queries),
+        query_translation=clipped(result.query_translation, int(MAX_TRANSLATION_LENGTH * share)),
+        errors=few(result.errors, int(MAX_REMARKS * share), remark),
+        warnings=few(result.warnings, int(MAX_REMARKS * share), remark),
+        related=result.related if share == 1 else (),
     )
 
 
@@ -303,7 +264,7 @@ def _short_notes(item: Evidence) -> Evidence:
     notes = tuple(cut_at_sentence(note, MAX_NOTE_LENGTH) for note in item.notes[:MAX_NOTES])
     details = tuple(clipped(line, MAX_NOTE_LENGTH) for line in item.details[:MAX_DETAILS])
     short = {"notes": notes, "decision": clipped(item.decision, MAX_NOTE_LENGTH), "details": details}
-    return item.model_copy(update={"similar": item.similar[:MAX_SIMILAR], **short})
+    return item.but(similar=item.similar[:MAX_SIMILAR], **short)
 
 
 def _fewer(result_of: Callable[[int], ResultT], low: int, high: int, limit: int, length: Length) -> ResultT:
@@ -314,27 +275,16 @@ def _fewer(result_of: Callable[[int], ResultT], low: int, high: int, limit: int,
 def _added(result: AddResult, limit: int, length: Length) -> AddResult:
     """`result` with fewer pairs; if that is not enough, without references too, and with shorter reasons."""
     if length(_pairs_of(result, 0)) > limit:
-        bare = {"reference": ""}
-        rejected = (
-            one.model_copy(
-                update={
-                    "reason": clipped(one.reason, MAX_REASON_LENGTH),
-                    "candidates": tuple(candidate.model_copy(update=bare) for candidate in one.candidates[:1]),
-                }
-            )
-            for one in result.rejected
+        shown = [tuple(each.but(reference="") for each in one.candidates[:1]) for one in result.rejected]
+        reasons = [clipped(one.reason, MAX_REASON_LENGTH) for one in result.rejected]
+        rejected = zip(result.rejected, reasons, shown, strict=True)
+        result = result.but(
+            added=tuple(one.but(reference="") for one in result.added),
+            duplicates=tuple(one.but(reference="") for one in result.duplicates),
+            decided=tuple(one.but(decision=clipped(one.decision, len("undecided"))) for one in result.decided),
+            rejected=tuple(one.but(reason=reason, candidates=some) for one, reason, some in rejected),
+            next_step=f"References and reasons are shortened here; get_evidence shows the records. {result.next_step}",
         )
-        update: dict[str, object] = {
-            "added": tuple(one.model_copy(update=bare) for one in result.added),
-            "duplicates": tuple(one.model_copy(update=bare) for one in result.duplicates),
-            "decided": tuple(
-                one.model_copy(update={"decision": clipped(one.decision, len("undecided"))}) for one in result.decided
-            ),
-            "rejected": tuple(rejected),
-            "next_step": "References and reasons are shortened here; get_evidence shows the records. "
-            + result.next_step,
-        }
-        result = result.model_copy(update=update)
     return _fewer(partial(_pairs_of, result), 0, len(result.similar), limit, length)
 
 
@@ -342,14 +292,18 @@ def _pairs_of(result: AddResult, count: int) -> AddResult:
     """`result` with its first pairs of nearly identical items."""
     left = len(result.similar) - count
     note = f"{counted(left, 'more pair')} of nearly identical items left out here. " if left else ""
-    return result.model_copy(update={"similar": result.similar[:count], "next_step": note + result.next_step})
+    return result.but(similar=result.similar[:count], next_step=note + result.next_step)
 
 
-def _page_of(page: EvidencePage, count: int) -> EvidencePage:
+def _page(page: EvidencePage, limit: int, length: Length) -> EvidencePage:
     """`page` with its first items, which says where the next one starts."""
-    left = len(page.items) - count
     end = page.next_offset if page.next_offset >= 0 else page.matching if page.matching >= 0 else page.total
-    return page.model_copy(update={"items": page.items[:count], "next_offset": end - left} if left else {})
+
+    def first(count: int) -> EvidencePage:
+        left = len(page.items) - count
+        return page.but(items=page.items[:count], next_offset=end - left) if left else page
+
+    return _fewer(first, 1, len(page.items), limit, length)
 
 
 SHARE_OF_HEAD = 0.5
@@ -358,7 +312,7 @@ MAX_REFERENCE_LENGTH = 500
 MAX_ATTEMPTS = 10
 
 
-def fit_document(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
+def fit_document(document: Document, limit: int, length: Length) -> Document:
     """`document`, cut until `length(document) <= limit`."""
     if len(document.passages) <= limit and length(document) <= limit:
         return document
@@ -368,7 +322,7 @@ def fit_document(document: Document, limit: int, length: Callable[[Document], in
     return _text(document, limit, length) if document.passages else document
 
 
-def _text(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
+def _text(document: Document, limit: int, length: Length) -> Document:
     """As many whole paragraphs as fit; of a single one that does not, as many lines or sentences."""
 
     def fits(end: int) -> bool:
@@ -399,21 +353,21 @@ def _up_to(document: Document, end: int) -> Document:
     shown, left = list[DocumentPassage](), end
     for passage in document.passages:
         if text := passage.text[: max(0, left)].strip("\n"):
-            shown.append(passage.model_copy(update={"text": text}))
+            shown.append(passage.but(text=text))
         left -= len(passage.text)
-    return _continued(document.model_copy(update={"passages": tuple(shown)}), document.offset + end)
+    return _continued(document.but(passages=tuple(shown)), document.offset + end)
 
 
 def _continued(document: Document, offset: int) -> Document:
     """`document`, which ends before `offset` of what was asked for."""
     if offset >= document.characters:
-        return document.model_copy(update={"next_offset": -1})
+        return document.but(next_offset=-1)
     left = f"{document.characters - offset:,} characters are" if document.form == "text" else "More of the outline is"
     step = f"{left} left: {document.call} offset={offset}. {document.next_step}".strip()
-    return document.model_copy(update={"next_offset": offset, "next_step": step})
+    return document.but(next_offset=offset, next_step=step)
 
 
-def _ranked(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
+def _ranked(document: Document, limit: int, length: Length) -> Document:
     """The best passages that fit, and the anchors of the others."""
     passages = document.passages
 
@@ -421,57 +375,59 @@ def _ranked(document: Document, limit: int, length: Callable[[Document], int]) -
         left = [one.anchor for one in passages[count:]]
         more = counted(len(left), "more passage does", "more passages do")
         note = f"{more} not fit here: sections={json.dumps(left)}. " if left else ""
-        return document.model_copy(update={"passages": passages[:count], "next_step": f"{note}{document.next_step}"})
+        return document.but(passages=passages[:count], next_step=f"{note}{document.next_step}")
 
     return _fewer(shown, 0, len(passages), limit, length)
 
 
-def _with_short_head(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
+def _with_short_head(document: Document, limit: int, length: Length) -> Document:
     """`document` with less of what is not text: remarks, then tables, then the end of the outline."""
     room = int(limit * SHARE_OF_HEAD) if document.passages else limit
 
     def fits(head: Document) -> bool:
-        return length(head.model_copy(update={"passages": ()})) <= room
+        return length(head.but(passages=())) <= room
 
     if fits(document):
         return document
     longest = min(MAX_REMARK_LENGTH, limit // 20)
-    document = document.model_copy(
-        update={
-            "citation": short_citation(document.citation, limit),
-            "attempts": tuple(
-                one.model_copy(update={"detail": clipped(one.detail, limit // 100)})
-                for one in document.attempts[:MAX_ATTEMPTS]
-            ),
-            "errors": few(document.errors, MAX_ATTEMPTS, longest),
-            "warnings": few(document.warnings, MAX_ATTEMPTS, longest),
-        }
+    document = document.but(
+        citation=short_citation(document.citation, limit),
+        attempts=tuple(one.but(detail=clipped(one.detail, limit // 100)) for one in document.attempts[:MAX_ATTEMPTS]),
+        errors=few(document.errors, MAX_ATTEMPTS, longest),
+        warnings=few(document.warnings, MAX_ATTEMPTS, longest),
     )
     if tables := document.tables if not fits(document) else ():
         note = f'{counted(len(tables), "table")} not listed here: sections=["tables"].'
-        document = document.model_copy(update={"tables": (), "warnings": (*document.warnings, note)})
+        document = document.but(tables=(), warnings=(*document.warnings, note))
     outline = document.outline
 
     def first(count: int) -> Document:
-        short = document.model_copy(update={"outline": outline[:count]})
+        short = document.but(outline=outline[:count])
         if document.form == "outline":
             return _continued(short, document.offset + count)
         note = f'{counted(len(outline) - count, "more part")} of the outline: sections=["outline"] offset={count}.'
-        return short.model_copy(update={"warnings": (*document.warnings, note)})
+        return short.but(warnings=(*document.warnings, note))
 
     return document if fits(document) else first(largest(0, len(outline), lambda count: fits(first(count))))
 
 
+_CUTS: Mapping[type[BaseModel], Callable[[Any, int, Length], Any]] = {
+    EvidenceList: _list,
+    EvidencePage: _page,
+    AddResult: _added,
+    Document: fit_document,
+    CitationReport: fitting,
+}
+
+
 def short_citation(citation: Citation, limit: int) -> Citation:
     """`citation`, the shorter the smaller `limit` is."""
-    return citation.model_copy(
-        update={
-            "title": clipped(citation.title, limit // 20),
-            "reference": clipped(citation.reference, min(MAX_REFERENCE_LENGTH, limit // 10)),
-            "url": "",
-            **dict.fromkeys(("publication_types", "registrations"), ()),
-            "status_notices": citation.status_notices[:1],
-        }
+    return citation.but(
+        title=clipped(citation.title, limit // 20),
+        reference=clipped(citation.reference, min(MAX_REFERENCE_LENGTH, limit // 10)),
+        url="",
+        **dict.fromkeys(("publication_types", "registrations"), ()),
+        status_notices=citation.status_notices[:1],
     )
 
 

@@ -25,7 +25,6 @@ from deepcritical_mcp.models import (
     ClearResult,
     Concept,
     Document,
-    DocumentStatus,
     Evidence,
     EvidenceList,
     EvidencePage,
@@ -49,6 +48,7 @@ from deepcritical_mcp.tools.answers.structured import (
     publication_key,
     source_lines,
 )
+from deepcritical_mcp.tools.arguments.params import sentences
 
 _DELIMITERS = re.compile(r"\|(?:\s*:?-+:?\s*\|)+\s*")
 _CELL_END = re.compile(r"(?<!\\)\|")
@@ -103,6 +103,7 @@ def _search(result: SearchResult) -> tuple[str, list[str]]:
         "already in this session": result.already_known,
         "by filters or max_results": result.left_out,
     }
+    order = f"Order: {inert(result.ordered_by)}{'' if falls else ', not relevance'}."
     left_out = [f"{count:,} {reason}" for reason, count in counts.items() if count]
     lines = [
         f"Query translation: {inert(result.query_translation)}" if result.query_translation else "",
@@ -110,9 +111,7 @@ def _search(result: SearchResult) -> tuple[str, list[str]]:
         f"Not shown: {', '.join(left_out)}." if left_out else "",
         *_providers(result.providers),
         *_queries(result.queries, searched=bool(result.providers)),
-        f"Order: {inert(result.ordered_by)}{'' if falls else ', not relevance'}."
-        if shown > 1 and result.ordered_by
-        else "",
+        order if shown > 1 and result.ordered_by else "",
         *_problems(result.errors, result.warnings),
     ]
     lines = list(filter(None, lines))
@@ -164,13 +163,13 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
     citation = item.citation
     status = f"**{status_label(citation.status)}{notices_in_heading(citation)}**" if is_marked(citation.status) else ""
     mark = f"{status} " if status and citation.source != "user" else ""
+    kind, is_again = item.kind.replace("_", " "), 0 < same_as < number
+    kind += ", not the record's text" if item.provider == USER else ""
     facts = [
         inert(item.id),
         SOURCE_LABELS[USER].lower() if citation.source == USER else "",
         f"relevance {item.relevance:.3f}" if item.relevance else "",
-        (item.kind.replace("_", " ") + (", not the record's text" if item.provider == USER else ""))
-        if "~" in item.id
-        else "",
+        kind if "~" in item.id else "",
         f"via {inert(provider)}" if (provider := provider_shown(item.provider, citation, item.kind)) else "",
         f"section {inert(' > '.join(item.section))}" if any(item.section) else "",
         f"at {inert(item.anchor)}" if item.anchor else "",
@@ -179,23 +178,20 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
         f"cited by {item.cited_by:,}" if item.cited_by >= 0 else "",
         f"from character {start:,}" if start and not item.anchor else "",
     ]
-    lines = [f"## {number}. {mark}{inert(citation.title)}", *source_lines(citation)]
-    if status and not mark:
-        lines.append(f"The paper that this note is on is marked {status}.")
-    if 0 < same_as < number:
-        lines = [f"## {number}. {mark}The same publication as {same_as}"]
+    lines = [f"## {number}. {mark}The same publication as {same_as}"]
+    if not is_again:
+        lines = [f"## {number}. {mark}{inert(citation.title)}", *source_lines(citation)]
+        lines += [f"The paper that this note is on is marked {status}."] if status and not mark else []
     lines.append(" · ".join(filter(None, facts)))
-    if item.similar and not 0 < same_as < number:
+    if item.similar and not is_again:
         more = f" and {len(item.similar) - MAX_SIMILAR} more" if len(item.similar) > MAX_SIMILAR else ""
         listed = ", ".join(map(inert, item.similar[:MAX_SIMILAR]))
         lines.append(f"Says nearly the same, or is another version: {listed}{more}")
-    lines += [
-        *(quoted_passage if item.anchor else quoted_lines)(item.content),
-        *(f"- {inert(line)}" for line in item.details),
-    ]
-    if item.decision and not 0 < same_as < number:
+    lines += (quoted_passage if item.anchor else quoted_lines)(item.content)
+    lines += [f"- {inert(line)}" for line in item.details]
+    if item.decision and not is_again:
         lines.append(inert(decision_sentence(item.decision)))
-    for note in () if 0 < same_as < number else item.notes:
+    for note in () if is_again else item.notes:
         lines += ["The user's note:", *quoted_lines(note)]
     return lines
 
@@ -245,23 +241,16 @@ def _concept(concept: Concept, direct: str) -> list[str]:
 
 
 def _added(result: AddResult) -> tuple[str, list[str]]:
-    lines = [
-        *(f"- item {item.index}: kept as {inert(item.id)}{_cited(item.reference)}" for item in result.added),
-        *(
-            f"- item {item.index}: merged into {inert(item.duplicate_of)}, which the session already had "
-            f"({inert(item.reason)}){_cited(item.reference)}"
-            for item in result.duplicates
-        ),
-        *(
-            f"- item {item.index}: says nearly the same as {inert(item.id)} ({item.similarity:.3f})"
-            for item in result.similar
-        ),
-        *(
-            f"- item {item.index}: {inert(item.id)} is now {inert(item.decision or 'undecided, without tags')}"
-            f"{f', no longer {inert(item.replaced)}' if item.replaced else ''}"
-            for item in result.decided
-        ),
-    ]
+    lines = [f"- item {item.index}: kept as {inert(item.id)}{_cited(item.reference)}" for item in result.added]
+    for item in result.duplicates:
+        known = f"{inert(item.duplicate_of)}, which the session already had ({inert(item.reason)})"
+        lines.append(f"- item {item.index}: merged into {known}{_cited(item.reference)}")
+    for item in result.similar:
+        lines.append(f"- item {item.index}: says nearly the same as {inert(item.id)} ({item.similarity:.3f})")
+    for item in result.decided:
+        decision, before = item.decision or "undecided, without tags", f", no longer {inert(item.replaced)}"
+        told = f"{inert(item.id)} is now {inert(decision)}{before if item.replaced else ''}"
+        lines.append(f"- item {item.index}: {told}")
     for item in result.rejected:
         verdict = "" if item.verdict == "invalid" else f" ({item.verdict.replace('_', ' ')})"
         lines.append(f"- item {item.index}: REJECTED{verdict}, {inert(item.reason)}")
@@ -354,28 +343,18 @@ def _export(result: ExportResult) -> tuple[str, list[str]]:
     return f"{counted(result.count, what, 'searches' if what == 'search' else '')} as {result.format}", lines
 
 
-_DOCUMENT_HEADINGS: Mapping[DocumentStatus, str] = {
-    "full_text": "",
-    "abstract_only": "Abstract only, no full text found",
-    "not_allowed": "No full text: not allowed",
-    "not_found": "Not found",
-    "no_text": "No readable text",
-}
-
-
 def _document(result: Document) -> tuple[str, list[str]]:
-    citation, heading = result.citation, _DOCUMENT_HEADINGS[result.status]
+    citation, heading = result.citation, sentences("heading").get(result.status, "")
     if result.status != "full_text" and any(one.status == "failed" for one in result.attempts):
         heading = "No full text yet, not every provider answered"
     mark = f"{status_label(citation.status)}{notices_in_heading(citation)}: " if is_marked(citation.status) else ""
     is_whole, is_own = result.status == "full_text", result.provider == citation.source == USER
+    has_licence = is_whole and not is_own and result.form != "passages"
     facts = [
         inert(result.id),
         result.kind.replace("_", " ") if is_whole else "",
         f"via {inert(result.provider)}" if result.provider and not is_own else "",
-        f"licence: {inert(result.licence or 'unknown')}"
-        if is_whole and not is_own and result.form != "passages"
-        else "",
+        f"licence: {inert(result.licence or 'unknown')}" if has_licence else "",
         inert(result.url),
     ]
     asked = [one for one in result.attempts if one.status == "failed" or not is_whole]

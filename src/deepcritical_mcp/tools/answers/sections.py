@@ -98,11 +98,8 @@ def outline_of(pieces: Sequence[Piece], depth: int = 0) -> tuple[OutlineEntry, .
             above = parents.get(above, "")
         if above and above != one.anchor:
             shown[above] += len(one.text)
-    return tuple(
-        OutlineEntry(section=one.path, anchor=one.anchor, characters=shown[one.anchor])
-        for one in listed
-        if one.anchor in shown
-    )
+    outer = [one for one in listed if one.anchor in shown]
+    return tuple(OutlineEntry(section=one.path, anchor=one.anchor, characters=shown[one.anchor]) for one in outer)
 
 
 def tables_of(pieces: Sequence[Piece]) -> tuple[TableEntry, ...]:

@@ -100,39 +100,37 @@ def _items(evidence: Sequence[Evidence], queries: int, *, whole: bool = False) -
         }
         if item is not first[publication_key(item)]:
             update |= {"citation": SAME, "similar": (), "notes": (), "decision": ""}
-        items.append(item.model_copy(update=update))
+        items.append(item.but(**update))
     return tuple(items)
 
 
 def _search(result: SearchResult) -> SearchResult:
     queries = () if [one.query for one in result.queries] == [result.query] else result.queries
-    return result.model_copy(update={"evidence": _items(result.evidence, len(queries)), "queries": queries})
+    return result.but(evidence=_items(result.evidence, len(queries)), queries=queries)
 
 
 def _page(result: EvidencePage) -> EvidencePage:
-    update: dict[str, object] = {
-        "items": tuple(map(_summary, result.items)),
-        "statuses": {one: count for one, count in result.statuses.items() if one != "ok"},
-        "sources": {} if {*result.sources} == {"pubmed"} else result.sources,
-        "matching": result.matching if result.matching < result.total else -1,
-    }
-    return result.model_copy(update=update)
+    return result.but(
+        items=tuple(map(_summary, result.items)),
+        statuses={one: count for one, count in result.statuses.items() if one != "ok"},
+        sources={} if {*result.sources} == {"pubmed"} else result.sources,
+        matching=result.matching if result.matching < result.total else -1,
+    )
 
 
 def _summary(item: EvidenceSummary) -> EvidenceSummary:
     """A line with what happened to it; when its status was asked is told once for all."""
     if is_marked(item.status):
-        return item.model_copy(update={"status_notices": tuple(map(_brief, item.status_notices))})
+        return item.but(status_notices=tuple(map(_brief, item.status_notices)))
     published = tuple(_brief(one) for one in item.status_notices if one.kind == "published")
     status = "ok" if item.source == USER and not item.about else item.status
-    return item.model_copy(update={"status": status, "status_checked": "", "status_notices": published})
+    return item.but(status=status, status_checked="", status_notices=published)
 
 
 def _document(result: Document) -> Document:
     provider = provider_shown(result.provider, result.citation)
     attempts = tuple(one for one in result.attempts if one.provider != SESSION)
-    update = {"citation": lean_citation(result.citation), "provider": provider, "attempts": attempts}
-    return result.model_copy(update=update)
+    return result.but(citation=lean_citation(result.citation), provider=provider, attempts=attempts)
 
 
 def _report(result: CitationReport) -> CitationReport:
@@ -140,28 +138,23 @@ def _report(result: CitationReport) -> CitationReport:
     named = [one.index for one in result.references if is_sound(one) and not one.written]
     total = result.counts.get("references", 0)
     usual = {name for name in ("entries", "checked") if result.counts.get(name) == total}
-    update: dict[str, object] = {
-        "references": tuple(_reference(one) for one in result.references if one.index not in named),
-        "verified": ranges(named),
-        "quotations": tuple(
-            one.model_copy(update={"quote": clipped(one.quote, MAX_WRITTEN), "passage": ""})
-            if one.verdict == "verbatim"
-            else one
-            for one in result.quotations
-        ),
-        "counts": {name: count for name, count in result.counts.items() if count and name not in usual},
-    }
-    return result.model_copy(update=update)
+    brief = [one.but(quote=clipped(one.quote, MAX_WRITTEN), passage="") for one in result.quotations]
+    pairs = zip(result.quotations, brief, strict=True)
+    return result.but(
+        references=tuple(_reference(one) for one in result.references if one.index not in named),
+        verified=ranges(named),
+        quotations=tuple(short if one.verdict == "verbatim" else one for one, short in pairs),
+        counts={name: count for name, count in result.counts.items() if count and name not in usual},
+    )
 
 
 def _reference(one: CheckedReference) -> CheckedReference:
     """The beginning of what is written, which the draft has, and its record by the id."""
     records = [_record(record, one) for record in (one.record, *one.candidates) if record]
     label = "" if one.label == str(one.index) else one.label
-    update: dict[str, object] = {"label": label, "written": clipped(one.written, MAX_WRITTEN)}
-    if one.record:
-        return one.model_copy(update={**update, "record": records[0], "candidates": tuple(records[1:])})
-    return one.model_copy(update={**update, "candidates": tuple(records)})
+    record, candidates = (records[0], records[1:]) if one.record else (None, records)
+    written = clipped(one.written, MAX_WRITTEN)
+    return one.but(label=label, written=written, record=record, candidates=tuple(candidates))
 
 
 def _record(record: CheckedRecord, of: CheckedReference) -> CheckedRecord:
@@ -173,7 +166,7 @@ def _record(record: CheckedRecord, of: CheckedReference) -> CheckedRecord:
 
 _LEAN: Mapping[type[BaseModel], Callable[[Any], BaseModel]] = {
     SearchResult: _search,
-    EvidenceList: lambda one: one.model_copy(update={"evidence": _items(one.evidence, len(one.queries), whole=True)}),
+    EvidenceList: lambda one: one.but(evidence=_items(one.evidence, len(one.queries), whole=True)),
     EvidencePage: _page,
     Document: _document,
     CitationReport: _report,

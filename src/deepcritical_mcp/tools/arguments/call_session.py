@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -28,7 +28,8 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.evidence.storage.stored_items import ID_PREFIX, MAX_TITLE, folded_title
 from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
-from deepcritical_mcp.text import clipped, counted, inert
+from deepcritical_mcp.text import clipped, counted
+from deepcritical_mcp.tools.arguments.params import sentence
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -67,9 +68,7 @@ def has_word(title: str, word: str) -> bool:
 def unknown_title(title: str, sessions: Sequence[KeptSession]) -> str:
     """That none of the caller's `sessions` has this title, which ones are like it, and how to open it."""
     if len(title) > MAX_TITLE:
-        return (
-            f"You have no session with this title: a title has at most {MAX_TITLE} characters, and this {len(title)}."
-        )
+        return sentence("title too long", most=MAX_TITLE, length=len(title))
     titled = {folded_title(one.title): one for one in reversed(sessions) if one.title}
     words = [word for word in folded_title(title).split() if len(word) >= len("Lee")]
     like = get_close_matches(folded_title(title), titled, n=MAX_NAMED)
@@ -92,10 +91,7 @@ def beginning_note(others: Sequence[KeptSession], *, is_new: bool, is_empty: boo
     named = "; ".join(f"{title}{described(one)}" for title, one in zip(titles, latest, strict=True))
     more = " list_sessions lists all." if len(others) > len(latest) else ""
     stay = f" To stay in this one: {fill.lower()}" if is_empty else ""
-    return (
-        f"This session is {state}. Kept before, last used first: {named}.{more} To continue the first of these, pass "
-        f'session_id="{latest[0].session_id}".{stay}'
-    )
+    return sentence("continue", state=state, others=named, more=more, id=latest[0].session_id, stay=stay)
 
 
 def minute(at: float) -> str:
@@ -144,16 +140,6 @@ class CallSession:
         hint = f'Pass session_id="{self.store.session_id}" to continue in this session.' if self.announce else ""
         return " ".join(filter(None, (hint, self.others, *steps)))
 
-    @contextmanager
-    def reading(self) -> Generator[None]:
-        """Add to an error of what reads it that the session is empty."""
-        try:
-            yield
-        except InvalidInputError as error:
-            if self.is_empty:
-                error.add_note(inert(self.others))
-            raise
-
     async def query_numbers(self) -> Callable[[Iterable[Evidence]], Numbered]:
         """Gives evidence the numbers of the latest queries that found it, and these queries."""
         kept = await self.store.publications(await self.store.ids())
@@ -165,13 +151,11 @@ class CallSession:
             latest = [kept[id].found_by[-MAX_FOUND_BY:] if id in kept else () for id in owners]
             numbers = {query: at for at, query in enumerate(dict.fromkeys(chain.from_iterable(latest)), start=1)}
             found = tuple(
-                item.model_copy(update={"found_by": tuple(sorted(map(numbers.__getitem__, queries)))})
+                item.but(found_by=tuple(sorted(map(numbers.__getitem__, queries))))
                 for item, queries in zip(items, latest, strict=True)
             )
-            reports = [
-                QueryReport(index=at, query=one, status="ok", results=totals[one]) for one, at in numbers.items()
-            ]
-            return found, with_numbers_shown(reports, found)
+            told = [QueryReport(index=at, query=one, status="ok", results=totals[one]) for one, at in numbers.items()]
+            return found, with_numbers_shown(told, found)
 
         return numbered
 
@@ -225,10 +209,7 @@ async def read_session(ctx: ToolContext, session_id: str) -> EvidenceStore:
     registry, owner = (await application(ctx).services()).sessions, caller()
     is_id = session_id.startswith(ID_PREFIX)
     if not is_id and not finds_titles(ctx):
-        raise SessionNotFoundError(
-            "On this server, which does not ask who calls, a session is found by its id only: pass the session_id "
-            "exactly as an earlier result shows it."
-        )
+        raise SessionNotFoundError(sentence("only by id"))
     try:
         return await (registry.get if is_id else registry.find)(session_id, owner=owner)
     except SessionNotFoundError as error:
@@ -248,12 +229,9 @@ async def _named_session(ctx: ToolContext, session_id: str) -> CallSession:
         own = await registry.sessions(owner=owner) if title and finds_titles(ctx) else []
         if same := [one for one in own if folded_title(one.title) == folded_title(title)]:
             latest = same[0]
-            how = f'session_id="{latest.session_id if len(same) > 1 else latest.title}"'
-            raise InvalidInputError(
-                f'You have a session with the title "{latest.title}" already ({described(latest)}). Pass {how} to '
-                "continue it, or another title for a new one.",
-                details={"session_id": latest.session_id},
-            )
+            name = latest.session_id if len(same) > 1 else latest.title
+            told = sentence("title is used", title=latest.title, facts=described(latest), name=name)
+            raise InvalidInputError(told, details={"session_id": latest.session_id})
         return await continued(ctx, await registry.open(owner=owner, title=title))
 
 

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, Field
@@ -159,12 +160,21 @@ def _shown(name: str) -> str:
     return clean_line(name) or "The call"
 
 
-_ROWS = data_table(__file__, "synonyms.txt")
+_ROWS, _SENTENCES = data_table(__file__, "synonyms.txt"), data_table(__file__, "sentences.txt")
 
 
-def synonyms(kind: str) -> dict[str, str]:
-    """The rows of one kind in `synonyms.txt`."""
-    return {key.removeprefix(f"{kind} "): text for key, text in _ROWS.items() if key.startswith(f"{kind} ")}
+def sentence(name: str, /, **values: object) -> str:
+    """The text of that name in `sentences.txt`, with these values."""
+    return _SENTENCES[name].format(**values)
+
+
+def sentences(kind: str, rows: Mapping[str, str] = _SENTENCES) -> dict[str, str]:
+    """The rows of one kind in `sentences.txt`."""
+    return {key.removeprefix(f"{kind} "): text for key, text in rows.items() if key.startswith(f"{kind} ")}
+
+
+synonyms = partial(sentences, rows=_ROWS)
+"""The rows of one kind in `synonyms.txt`."""
 
 
 _PARTS = {name: f"(?:{pattern})" for name, pattern in synonyms("part").items()}
@@ -304,7 +314,7 @@ def evidence_id(given: str) -> str:
     if is_web_address(id):
         ids = record_ids(id)
         page = Publication.of("page", id, provider="", source="web", title=id, url=id, pmid=ids.pmid, doi=ids.doi)
-        return publication_id(page.model_copy(update={"nct": ids.nct}))
+        return publication_id(page.but(nct=ids.nct))
     if pmid := normalize_pmid(id):
         return f"pubmed:{pmid}"
     if trial := normalize_trial(id):
@@ -368,9 +378,7 @@ def _marked(value: str) -> str:
     if word in own:
         return own[word]
     if (before := _NEGATION.match(word)) and word[before.end() :] in own:
-        raise ValueError(
-            f'"{mark[:40]}" leaves something out, which marked cannot: pass one of {", ".join(MARKS)}, or a tag'
-        )
+        raise ValueError(sentence("not a mark", mark=mark[:40], marks=", ".join(MARKS)))
     return mark
 
 
@@ -396,6 +404,7 @@ StatusFilter = Literal["any", PublicationStatus]
 Marked = Annotated[Word, AfterValidator(_marked)]
 """A decision or a tag to filter by, see `matches_mark`."""
 Variants = Annotated[MoreVariants, Field(description="rephrasings, searched too")]
+Offset = Annotated[int, Field(ge=0)]
 Characters = Annotated[int, Field(ge=300, le=20_000, description="of the answer")]
 OtherSession = Annotated[Word, AfterValidator(clean_line)]
 """`DescribedSession` without its description, which models see once."""
@@ -425,10 +434,7 @@ def read_document_id(given: str) -> tuple[DocumentId, str]:
     if not text:
         raise InvalidInputError("id: pass a PMID, PMCID, DOI, NCT number, address or evidence id.")
     shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-    raise InvalidInputError(
-        f"id {json.dumps(shown, ensure_ascii=False)} is not a PMID, PMCID, DOI, NCT number, address or evidence id. To "
-        f"find a paper by its title: pubmed_search query={json.dumps(shown, ensure_ascii=False)}."
-    )
+    raise InvalidInputError(sentence("no id", id=json.dumps(shown, ensure_ascii=False)))
 
 
 def _read(text: str) -> DocumentId | None:

@@ -25,10 +25,10 @@ from deepcritical_mcp.tools.arguments.params import (
     is_ignorable,
     is_of_kind,
     plain_name,
+    sentence,
     switch,
 )
 from deepcritical_mcp.tools.arguments.values import (
-    ONE_STATUS,
     coerced,
     is_nothing,
     pubmed_terms,
@@ -41,11 +41,7 @@ if TYPE_CHECKING:
 
 MAX_NAME_LENGTH = 80
 MAX_PROBLEMS_LISTED = 5
-NO_ID = (
-    "session_id is required: nothing was deleted. Pass the id of the session to delete, with all it holds, as results "
-    "show it (list_evidence shows the current one). For a fresh start nothing has to be deleted: pass "
-    'session_id="new" to a search or to add_evidence.'
-)
+NO_ID = sentence("id required")
 
 
 def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None = None) -> InvalidInputError:
@@ -54,17 +50,16 @@ def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None =
     `schema` supplies the names of nested fields, for suggestions.
     """
     rows: dict[str, str] = {}
+    fields: Mapping[Any, Any] = (schema or {}).get("properties", {})
     for row in error.errors(include_url=False):
         parts = (f"[{part}]" if isinstance(part, int) else f".{part[:MAX_NAME_LENGTH]}" for part in row["loc"])
         field = "".join(parts).removeprefix(".")
         if row["type"] == "extra_forbidden":
-            siblings = (
-                (schema or {}).get("properties", {}).get(row["loc"][0], {}).get("items", {}).get("properties", {})
-            )
-            near = instead(str(row["loc"][-1]), "", siblings)
+            items = fields.get(row["loc"][0], {}).get("items", {})
+            near = instead(str(row["loc"][-1]), "", items.get("properties", {}))
             rows[field] = f"{field} is not a known field{near}"
         else:
-            words = (schema or {}).get("properties", {}).get(field, {}).get("enum", ())
+            words = fields.get(field, {}).get("enum", ())
             choice = f": one of {', '.join(words)}" if row["type"] == "missing" and words else ""
             is_of_deleting = row["type"] == "missing" and field == "session_id"  # only one tool requires it
             rows[field] = NO_ID if is_of_deleting else f"{field}{_problem(row)}{choice}."
@@ -126,13 +121,10 @@ class _Reading:
     """The arguments of one call while they are read; `values` are those understood so far, by our names."""
 
     def __init__(self, tool: str, schema: Mapping[str, Any]) -> None:
-        self.values: dict[str, object] = {}
-        self._tool = tool
+        self._tool, self._required = tool, schema.get("required", ())
         self._known: Mapping[str, Any] = schema["properties"]
-        self._required: Sequence[str] = schema.get("required", ())
-        self._given_as: dict[str, str] = {}
-        self._read: list[str] = []
-        self._remarks: list[str] = []
+        self.values, self._given_as = dict[str, object](), dict[str, str]()
+        self._read, self._remarks = list[str](), list[str]()
 
     def notes(self) -> list[str]:
         """What was read otherwise than written, and what PubMed will not read as it was probably meant."""
@@ -176,7 +168,7 @@ class _Reading:
         if (target := switch(name, known)) and is_on is not None:
             wanted, on = target
             if wanted == "status" and not is_on:
-                raise InvalidInputError(f"{_written(name, value)}: {ONE_STATUS}")
+                raise InvalidInputError(f"{_written(name, value)}: {sentence('one status')}")
             return self._set(wanted, on if is_on else on is False or known[wanted].get("default"), name, value)
         if key in ("start", "from") and "offset" in known and str(value).isdecimal() and len(str(value)) < len("1995"):
             return self._set("offset", value, name, value)
@@ -222,7 +214,7 @@ class _Reading:
 
     def _instead(self, name: str) -> str:
         if "status" in self._known and "retract" in name.lower():
-            return f": {ONE_STATUS}"
+            return f": {sentence('one status')}"
         if "sort" in self._known and "new" in name.lower():
             return ': pass only_new=true (omits what the session has), or sort="date" (newest first).'
         if is_of_kind(name, "page"):

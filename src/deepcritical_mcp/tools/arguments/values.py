@@ -28,6 +28,7 @@ from deepcritical_mcp.tools.arguments.params import (
     identified_items,
     identifier_field,
     plain_name,
+    sentence,
     synonyms,
     unwrapped,
 )
@@ -45,10 +46,6 @@ _NEW_TITLE = re.compile(rf"[{_QUOTES}]{{0,9}}new(?: session)? ?[:=]", re.IGNOREC
 _TITLE_LABEL = re.compile(rf"\A[{_QUOTES}]{{0,9}}(?:session(?:[ _]?(?:id|title))?|title) ?[:=] ?", re.IGNORECASE)
 _URL = re.compile(r"https?://\S+", re.IGNORECASE)
 _NEGATED = re.compile(r"\s*(?:[-!~^≠¬]|<>|(?:not?|non|none|without|exclud(?:e|ing)|except|omit)\b)\s*", re.IGNORECASE)
-ONE_STATUS = (
-    'status keeps one status and cannot leave one out: pass status="ok" for records that were checked and have no mark '
-    "(this leaves out web pages and most notes), or no status, and heed the marks."
-)
 _ENUM_SEPARATOR = re.compile(r"[|;]|/(?!(?<=\bn/)a\b)|,(?! ?not (?!yet)) ?| (?:or|and) ", re.IGNORECASE)
 """Between words of an enum in one text; not within "active, not recruiting" and "n/a"."""
 _NAMES_BETWEEN = {
@@ -153,9 +150,7 @@ def _number(name: str, value: object, schema: Schema) -> object:
         with suppress(ValueError):
             value = float(value[:40])
     if name == "offset" and value == -1:
-        raise InvalidInputError(
-            "offset=-1: next_offset is -1 on the last page, nothing follows it. offset=0 begins again."
-        )
+        raise InvalidInputError(sentence("no next page"))
     if isinstance(value, bool):
         return str(value).lower()  # not pydantic's 1 or 0
     if not isinstance(value, int | float) or not math.isfinite(value):
@@ -176,7 +171,7 @@ def _word(name: str, value: str, words: Sequence[str]) -> str:
             raise InvalidInputError(f'{name} has no "{clean_line(value)[:40]}". {_REFUSED[name]} {", ".join(words)}.')
         return found
     told = f'{name} cannot express "not": pass one of {", ".join(words)}.'
-    raise InvalidInputError(ONE_STATUS if name == "status" and "retracted" in words else told)
+    raise InvalidInputError(sentence("one status") if name == "status" and "retracted" in words else told)
 
 
 def _key(text: str) -> str:

@@ -9,6 +9,7 @@ import math
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
@@ -106,6 +107,8 @@ class BodyLimits:
 
 MCP_PATH, SSE_PATH, MESSAGES_PATH = "/mcp", "/sse", "/messages/"
 _PATHS = (MCP_PATH, SSE_PATH, MESSAGES_PATH, "/health", "/ready", "/metrics")
+_SEEN = ("Mcp-Session-Id", "WWW-Authenticate", "Retry-After", "X-Request-Id")
+_CORS: dict[str, Any] = {"allow_methods": ("GET", "POST", "DELETE"), "expose_headers": _SEEN}
 _MAX_SWEEP_INTERVAL = 60.0  # seconds
 READINESS_TIMEOUT = 3.0  # seconds for each check
 # Together with uvicorn's, less than the two seconds after which many process managers kill a process.
@@ -152,11 +155,7 @@ class HttpApplication:
         callers = CallerMiddleware(calls.bounding(self._streams), of_one_user=of_one_user)
         routes = self._routes(Turnstile(self._auth.require(callers)))
         if settings.cors_origins:
-            origins, methods = settings.cors_origins, ["GET", "POST", "DELETE"]
-            seen = ["Mcp-Session-Id", "WWW-Authenticate", "Retry-After", "X-Request-Id"]
-            routes = CORSMiddleware(
-                routes, allow_origins=origins, allow_methods=methods, allow_headers=["*"], expose_headers=seen
-            )
+            routes = CORSMiddleware(routes, allow_origins=settings.cors_origins, allow_headers=["*"], **_CORS)
         self.asgi = calls.counting(HostAndOriginCheck(routes, settings), _PATHS)
 
     async def drain(self, *, hurry: Callable[[], bool]) -> None:
@@ -201,16 +200,11 @@ class HttpApplication:
     def _transports(self, settings: Settings) -> ASGIApp:
         # The SDK's own check of Host and Origin is the same for all interfaces; ours guards the whole application.
         unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-        max_body = settings.max_body
+        both: dict[str, Any] = {"transport_security": unchecked, "max_request_body_size": settings.max_body}
         streamable = self._server.streamable_http_app(
-            streamable_http_path=MCP_PATH,
-            transport_security=unchecked,
-            max_request_body_size=max_body,
-            session_idle_timeout=settings.connection_ttl,
+            streamable_http_path=MCP_PATH, session_idle_timeout=settings.connection_ttl, **both
         )
-        sse = self._server.sse_app(
-            sse_path=SSE_PATH, message_path=MESSAGES_PATH, transport_security=unchecked, max_request_body_size=max_body
-        )
+        sse = self._server.sse_app(sse_path=SSE_PATH, message_path=MESSAGES_PATH, **both)
         for route in sse.routes:
             if isinstance(route, Route) and route.methods:
                 route.methods.discard("HEAD")  # the SDK opens a connection for it and never closes it

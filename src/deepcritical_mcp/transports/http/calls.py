@@ -23,11 +23,13 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import DeepCriticalError, LimitExceededError, ShuttingDownError
 from deepcritical_mcp.net.pacing import turn_of
 from deepcritical_mcp.tools import PROFILES
+from deepcritical_mcp.tools.arguments.params import sentence
 from deepcritical_mcp.transports.http.caller_context import Caller, current_caller
 from deepcritical_mcp.transports.http.security import refusal
 
 logger = logging.getLogger("deepcritical_mcp.calls")
 
+Request = ServerRequestContext[Any, Any]
 CONCURRENCY_RETRY_AFTER = 2.0  # seconds
 REQUESTS_PER_CALL = 10
 _MINUTE, _ROUNDING_ERROR = 60.0, 1e-6
@@ -77,13 +79,11 @@ class CallControl:
         self._rate = RateLimit(settings.calls_per_minute)
         self._of_caller: collections.Counter[str] = collections.Counter()
         self._calls = self._counter("calls", "Tool calls by outcome: ok, or the error's code.", "tool", "outcome")
-        about = "Outcome of each provider in a search: ok, failed or skipped."
-        self._providers = self._counter("provider_outcomes", about, "provider", "outcome")
+        told = "Outcome of each provider in a search: ok, failed or skipped."
+        self._providers = self._counter("provider_outcomes", told, "provider", "outcome")
         self._responses = self._counter("http_responses", "HTTP responses by status.", "path", "status")
-        self._seconds = Histogram(
-            "deepcritical_call_seconds", "How long tool calls took.", ["tool"], buckets=_LATENCY_BUCKETS,
-            registry=self.registry,
-        )  # fmt: skip
+        about = ("deepcritical_call_seconds", "How long tool calls took.", ("tool",))
+        self._seconds = Histogram(*about, buckets=_LATENCY_BUCKETS, registry=self.registry)
         self.watch("calls_running", "Tool calls that run now.", lambda: len(self.running))
 
     def watch(self, name: str, description: str, value: Callable[[], float]) -> None:
@@ -145,11 +145,8 @@ class CallControl:
             told = f"At most {most} of your calls may run at the same time. Wait for one to finish, then call again."
             raise LimitExceededError(told, retry_after=CONCURRENCY_RETRY_AFTER)
         if wait := self._rate.wait(key):
-            raise LimitExceededError(
-                f"You have reached the limit of {self._settings.calls_per_minute} calls per minute. Call again in "
-                f"{math.ceil(wait)} seconds. To save calls, pass several `variants` of a query in one search.",
-                retry_after=wait,
-            )
+            told = sentence("too many calls", most=self._settings.calls_per_minute, seconds=math.ceil(wait))
+            raise LimitExceededError(told, retry_after=wait)
 
     def bounding(self, app: ASGIApp) -> ASGIApp:
         """`app` behind a limit against floods: 429 above `REQUESTS_PER_CALL` requests per allowed tool call."""
@@ -179,7 +176,7 @@ class CallControl:
 
         return counted
 
-    async def observe(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def observe(self, ctx: Request, call_next: CallNext) -> HandlerResult:
         """SDK middleware, inside OpenTelemetry's, that logs and counts tool calls."""
         if ctx.method != "tools/call":
             return await call_next(ctx)
@@ -197,9 +194,7 @@ class CallControl:
             self._report(ctx, outcome, _structured(result), time.perf_counter() - started)
         return result
 
-    def _report(
-        self, ctx: ServerRequestContext[Any, Any], outcome: str, result: Mapping[str, Any], seconds: float
-    ) -> None:
+    def _report(self, ctx: Request, outcome: str, result: Mapping[str, Any], seconds: float) -> None:
         params = ctx.params or {}
         name = str(params.get("name"))
         tool = name if name in _TOOLS else "unknown"

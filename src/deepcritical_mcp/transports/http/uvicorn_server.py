@@ -31,6 +31,9 @@ from deepcritical_mcp.context import AppContext
 
 logger = logging.getLogger(__name__)
 
+Server = MCPServer[AppContext]
+Transport = Literal["sse", "http"]
+
 # Seconds that uvicorn waits for connections to close, once calls and streams have ended.
 SHUTDOWN_SECONDS = 1
 # From the first signal on, even if a thread is blocked.
@@ -40,9 +43,8 @@ _SESSION_ID_LOGGERS = ("mcp.server.streamable_http", "mcp.server.streamable_http
 _MAX_OPEN_FILES = 65_536
 # What `BoundedProtocol` uses of uvicorn's protocol, whose internals may change with any version.
 USED_OF_UVICORN = (
-    *("client", "conn", "connections", "cycle", "loop", "on_response_complete", "pause_writing", "resume_writing"),
-    *("timeout_keep_alive", "transport"),
-)
+    "client conn connections cycle loop on_response_complete pause_writing resume_writing timeout_keep_alive transport"
+).split()
 _FULL = b'{"error": {"code": "too_many_connections", "message": "Too many connections.", "retryable": true}}'
 _REFUSAL = (
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 5\r\nconnection: close\r\n"
@@ -204,14 +206,7 @@ class BoundedProtocol(H11Protocol):
 
 
 def run_http(
-    server: MCPServer[AppContext],
-    app: AppContext,
-    calls: CallControl,
-    transport: Literal["sse", "http"],
-    *,
-    host: str,
-    port: int,
-    insecure: bool = False,
+    server: Server, app: AppContext, calls: CallControl, transport: Transport, *, host: str, port: int, insecure: bool
 ) -> NoReturn:
     """Serve both transports until SIGTERM or SIGINT, then end the process.
 
