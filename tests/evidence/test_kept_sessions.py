@@ -23,7 +23,6 @@ from deepcritical_mcp.evidence.storage.backend import MemoryBackend
 from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
 from deepcritical_mcp.evidence.storage.stored_items import (
     KeptSession,
-    log_search,
     new_session_id,
     session_title,
     with_title,
@@ -48,8 +47,8 @@ async def test_after_a_restart_the_list_says_what_each_session_holds(
     await store.set_title_if_none("does zinc heal warts")
     await store.set_title_if_none("and iron?")
     await store.add_evidence([piece("Zinc heals warts."), piece("Iron does not.")])
-    await log_search(store, SEARCH)
-    await log_search(store, SEARCH.model_copy(update={"tool": WATCH_TOOL}))
+    await store.log_search(SEARCH)
+    await store.log_search(SEARCH.model_copy(update={"tool": WATCH_TOOL}))
     await first.aclose()
     later = registries(lasting_place)
     (kept,) = await later.sessions(owner=owner)

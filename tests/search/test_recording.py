@@ -6,7 +6,6 @@ from collections.abc import Mapping
 import anyio
 import pytest
 
-from deepcritical_mcp.evidence.storage.stored_items import search_log
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.search.documents import FoundRecord
 from deepcritical_mcp.search.recording import CUT_SHORT, Recording, lookup_entry, recorded
@@ -23,14 +22,14 @@ THREE = {"11": article("11", "First."), "12": article("12", "Second."), "13": ar
 
 
 async def only_entry(session: FakeSession) -> LoggedSearch:
-    (entry,) = await search_log(session)
+    (entry,) = await session.search_log()
     return entry
 
 
 async def search(lib: Library, query: str = "zinc", **more: object) -> LoggedSearch:
     """The entry of the last search."""
     await lib.search.search(request(query, **more), lib.session)
-    return (await search_log(lib.session))[-1]
+    return (await lib.session.search_log())[-1]
 
 
 async def test_a_search_is_logged_with_what_was_sent_and_what_came_of_it():

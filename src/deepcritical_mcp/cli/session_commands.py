@@ -32,7 +32,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.evidence.chunking import passages
 from deepcritical_mcp.evidence.embedding.projection import project
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage.stored_items import KeptSession, search_log, with_title
+from deepcritical_mcp.evidence.storage.stored_items import KeptSession, with_title
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.models import Publication
@@ -272,7 +272,7 @@ async def _read(source: str) -> tuple[Sequence[Publication], Sequence[str], Call
             ids = await store.ids()
             remarks = (await services.witness.refresh(store, ids)).remarks
             kept, shown = [*(await store.publications(ids)).values()], [*(await store.get(ids)).values()]
-            places, log = await store.places(ids, limit=MAX_POINTS), await search_log(store)
+            places, log = await store.places(ids, limit=MAX_POINTS), await store.search_log()
             named = {"session_id": store.session_id, "title": store.title or "Evidence report"}
             return kept, remarks, partial(board_report, kept, shown, places, log=log, **named)
     async with aclosing(AppContext(load_settings())) as app:

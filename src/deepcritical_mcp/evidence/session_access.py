@@ -7,7 +7,9 @@ import asyncio
 import contextlib
 import json
 import logging
+import secrets
 import threading
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from functools import partial
 from typing import TypeVar
@@ -30,21 +32,26 @@ from deepcritical_mcp.evidence.paper_passages import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
 from deepcritical_mcp.evidence.storage.stored_items import (
-    LOG_PREFIX,
     KeptItem,
-    is_own_search,
     now,
     packed,
     restored,
     title_of_query,
     unpacked,
 )
+from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.text import batches
 
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
+SECONDS_TO_LOG = 5.0
+"""An entry that cannot be written in this time is given up, so that a cancelled call ends."""
+LOG_PREFIX = "search-log:"
+"""Prefix of the names of documents that are entries of the log."""
+WATCH_ENDING = "-watch"
+"""Suffix of the names of entries that are not the user's own searches: those of a watch or of a check of a draft."""
 INDEXED_AT_ONCE = 48
 """Passages that are embedded in one turn: between turns, other calls get the model, and the session is written."""
 WRITTEN_AT_ONCE = 32
@@ -163,7 +170,7 @@ class SessionAccess:
         deletes it."""
         async with self._session() as catalogue:
             await self._in_thread(lambda: catalogue.space.keep_documents({name: content}))
-            if is_own_search(name):
+            if _is_own_search(name):
                 self._searches += 1
 
     async def document(self, name: str) -> str:
@@ -176,6 +183,20 @@ class SessionAccess:
         async with self._session() as catalogue:
             space = catalogue.space
             return await run_sync(lambda: space.documents(space.rows.keys("document", prefix)), abandon_on_cancel=True)
+
+    async def log_search(self, search: LoggedSearch) -> None:
+        """Append to the log of searches; also in a call that is being cancelled."""
+        end = "" if search.is_own else WATCH_ENDING
+        name = f"{LOG_PREFIX}{search.at}-{time.time_ns():x}-{secrets.token_hex(2)}{end}"  # in the order of writing
+        with anyio.move_on_after(SECONDS_TO_LOG, shield=True) as scope:
+            await self.keep_document(name, search.model_dump_json(exclude_defaults=True))
+        if scope.cancelled_caught:
+            raise EvidenceStoreError("The session could not be written in time.")
+
+    async def search_log(self) -> tuple[LoggedSearch, ...]:
+        """The log of searches, the first one first, written by any process."""
+        kept = await self.documents(LOG_PREFIX)
+        return tuple(LoggedSearch.model_validate_json(one) for one in kept.values())
 
     @property
     def space(self) -> Space:
@@ -231,7 +252,7 @@ class SessionAccess:
                 self._catalogue = await run_sync(Catalogue.of, space, abandon_on_cancel=True)
                 # A killed process may not have written the number.
                 logged = await run_sync(lambda: space.rows.keys("document", LOG_PREFIX), abandon_on_cancel=True)
-                self._searches = len([name for name in logged if is_own_search(name)])
+                self._searches = len([name for name in logged if _is_own_search(name)])
                 with contextlib.suppress(EvidenceStoreError, SessionError):
                     await run_sync(forget_old, space, abandon_on_cancel=True)
 
@@ -315,6 +336,11 @@ class SessionAccess:
             for some in batches(embedded, WRITTEN_AT_ONCE):
                 await self._write_alone(partial(batch.store_vectors, some))
             return True
+
+
+def _is_own_search(name: str) -> bool:
+    """Whether the document of that name is the log's entry of a search of the user's own."""
+    return name.startswith(LOG_PREFIX) and not name.endswith(WATCH_ENDING)
 
 
 PREFIX = "removed"

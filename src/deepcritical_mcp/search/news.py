@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from typing import TYPE_CHECKING
 
 import anyio
 from pydantic import Field, ValidationError
@@ -14,7 +15,6 @@ from pydantic import Field, ValidationError
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, Progress, no_progress, seconds_before
 from deepcritical_mcp.errors import DeepCriticalError, InvalidInputError, ProviderError
-from deepcritical_mcp.evidence.storage.stored_items import search_log
 from deepcritical_mcp.models import (
     NEWS_LABELS,
     NOTICE_LABELS,
@@ -35,9 +35,11 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.models.search_log import WATCH_TOOL
 from deepcritical_mcp.net.json_fields import mapping_of, texts_of
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.search.search_steps import Session
 from deepcritical_mcp.search.witness import OutageRemark, Witness, has_askable_status, status_fields
 from deepcritical_mcp.text import clipped, counted
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
 
 MARGIN = timedelta(days=2)
 """Sources name the day on which they added a record; it can be found a little later, and days begin elsewhere."""
@@ -215,7 +217,7 @@ class _State(Value):
 
 
 async def gather_news(
-    store: Session,
+    store: EvidenceStore,
     searches: Mapping[str, SourceSearch],
     witness: Witness,
     *,
@@ -238,7 +240,7 @@ async def gather_news(
 class _Watch:
     """One call's watch of a session."""
 
-    _store: Session
+    _store: EvidenceStore
     _searches: Mapping[str, SourceSearch]
     _witness: Witness
     _progress: Progress
@@ -252,7 +254,7 @@ class _Watch:
     async def gather(self, *, web: bool) -> News:
         with suppress(ValidationError):
             self._state = _State.model_validate_json(await self._store.document(_STATE) or "{}")
-        watched = watched_searches(await search_log(self._store), web=web)
+        watched = watched_searches(await self._store.search_log(), web=web)
         await self._recover(watched)
         if self._state.day != (today := current_date().isoformat()):
             await self._save(day=today, searched=(), begun=self._state.checked)

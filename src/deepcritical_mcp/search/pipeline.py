@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -46,7 +47,6 @@ from deepcritical_mcp.search.search_steps import (
     Outcome,
     Page,
     Ranking,
-    Session,
     ask_source,
     fuse,
     gather,
@@ -59,6 +59,9 @@ from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.sources.base import SearchRequest, Source
 from deepcritical_mcp.sources.lookup import CitingDocuments
 from deepcritical_mcp.text import counted
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +91,7 @@ class SourceSearch:
         self._counts = counts
 
     async def search(
-        self, request: SearchRequest, session: Session, *, tool: str = "", progress: Progress = no_progress
+        self, request: SearchRequest, session: EvidenceStore, *, tool: str = "", progress: Progress = no_progress
     ) -> SearchResult:
         """At most `max_results` records, best first, kept in the session; the search is in its log, however it ends.
 
@@ -105,7 +108,7 @@ class SourceSearch:
         return recording.with_problem(result)
 
     async def _search(
-        self, request: SearchRequest, session: Session, recording: Recording, progress: Progress
+        self, request: SearchRequest, session: EvidenceStore, recording: Recording, progress: Progress
     ) -> SearchResult:
         source, queries = self.source, request.queries
         await progress(0.05, f"{source.title}: asking {counted(len(queries), 'query', 'queries')}")
@@ -176,7 +179,7 @@ class SourceSearch:
         id: str,
         kind: str,
         max_results: int,
-        session: Session,
+        session: EvidenceStore,
         *,
         tool: str = "pubmed_related",
         progress: Progress = no_progress,
@@ -207,7 +210,7 @@ class SourceSearch:
         asked: Sequence[Listing],
         query: str,
         max_results: int,
-        session: Session,
+        session: EvidenceStore,
         recording: Recording,
         progress: Progress,
     ) -> SearchResult:
@@ -270,7 +273,7 @@ class SourceSearch:
         self,
         found: Sequence[Publication],
         query: str,
-        session: Session,
+        session: EvidenceStore,
         recording: Recording,
         progress: Progress,
         *,
@@ -318,7 +321,7 @@ class SourceSearch:
         return kept, evidence
 
     async def verified(
-        self, claims: Sequence[tuple[str, Publication]], session: Session
+        self, claims: Sequence[tuple[str, Publication]], session: EvidenceStore
     ) -> list[tuple[Publication, str]]:
         """For each id with what a user says is its record: the source's record if it has the same text, else what the
         user said, and why it is not the record. Costs at most one request, and none for records in the session."""
@@ -344,7 +347,7 @@ class SourceSearch:
             verified.append((claim if problem or not record else record, problem))
         return verified
 
-    async def _page(self, ranking: Ranking, request: SearchRequest, session: Session) -> Page:
+    async def _page(self, ranking: Ranking, request: SearchRequest, session: EvidenceStore) -> Page:
         """The first `max_results` matching records of a ranking; with `only_new`, only those new to the session."""
         delivered = {id: ranking.records[id] for id in ranking.ids if id in ranking.records}
         good = {one.id for one in request.leave_out(list(delivered.values()), ranking.scores)[0]}
@@ -370,7 +373,9 @@ class SourceSearch:
         held = tuple(known[id] for id in ids[:examined] if id in known)
         return Page(tuple(chosen), next_offset, held, left_out, unwanted, end)
 
-    def _report(self, outcomes: Sequence[Outcome], ranking: Ranking, page: Page, session: Session) -> SearchResult:
+    def _report(
+        self, outcomes: Sequence[Outcome], ranking: Ranking, page: Page, session: EvidenceStore
+    ) -> SearchResult:
         """The result so far, before records are fetched; failed variants and, if nothing was found, failed providers
         are its errors. Remarks on a variant are told where they differ from those on the query."""
         errors = [f'"{one.query}": {one.error.message}' for one in outcomes if one.error]
@@ -398,7 +403,9 @@ class SourceSearch:
             from_cache=any(outcome.answer.from_cache for outcome in outcomes),
         )
 
-    async def _empty(self, request: SearchRequest, page: Page, result: SearchResult, session: Session) -> SearchResult:
+    async def _empty(
+        self, request: SearchRequest, page: Page, result: SearchResult, session: EvidenceStore
+    ) -> SearchResult:
         """The result of a search without records to show, with the reason."""
         warnings: list[str] = []
         if not result.total_found:
@@ -443,7 +450,7 @@ class SearchHandler:
         self._searches = [SourceSearch(source, seconds=seconds, witness=witness) for source in sources]
 
     async def search(
-        self, query: str, max_results: int, session: Session, *, progress: Progress = no_progress
+        self, query: str, max_results: int, session: EvidenceStore, *, progress: Progress = no_progress
     ) -> SearchResult:
         """The results of all sources, fused by rank, each record once; `errors` and `providers` name those that failed.
 

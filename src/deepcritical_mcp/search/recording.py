@@ -13,11 +13,10 @@ from typing import Any
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.errors import DeepCriticalError
-from deepcritical_mcp.evidence.storage.stored_items import KeepsDocument, log_search
 from deepcritical_mcp.models import LoggedQuery, LoggedSearch, SearchResult
 from deepcritical_mcp.search.citing import Listing
 from deepcritical_mcp.search.documents import FoundRecord, FoundText
-from deepcritical_mcp.search.search_steps import Outcome
+from deepcritical_mcp.search.search_steps import Outcome, ReadingSession
 from deepcritical_mcp.sources.base import SearchRequest, Source
 from deepcritical_mcp.text import clean_line, clipped, counted
 from deepcritical_mcp.urls import without_secrets
@@ -137,7 +136,7 @@ class Recording:
             self.note(queries=tuple(queries), total=0, examined=0, ids=(), duplicates=0, left_out=0)
         self.note(errors=tuple(dict.fromkeys((*self.entry.errors, message))))
 
-    async def write(self, session: KeepsDocument) -> None:
+    async def write(self, session: ReadingSession) -> None:
         """Write the entry. An error is no reason to fail: it is the `problem`."""
         entry = self.entry
         if entry.kind == "lookup":  # of addresses, which may have keys in them
@@ -148,7 +147,7 @@ class Recording:
             errors = tuple(map(without_secrets, entry.errors))
             entry = entry.model_copy(update={"queries": tuple(queries), "errors": errors})
         try:
-            await log_search(session, entry)
+            await session.log_search(entry)
         except DeepCriticalError as error:
             self.problem = f"{NOT_LOGGED}: {error.message}"
             logger.warning("a search was not logged: %s", error.code)
@@ -159,7 +158,7 @@ class Recording:
 
 
 @asynccontextmanager
-async def recorded(entry: LoggedSearch, session: KeepsDocument) -> AsyncGenerator[Recording]:
+async def recorded(entry: LoggedSearch, session: ReadingSession) -> AsyncGenerator[Recording]:
     """Writes the entry when the block ends; whatever ended it is raised afterwards."""
     recording = Recording(entry)
     told = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,13 +19,22 @@ from deepcritical_mcp.errors import (
     ProviderResponseError,
     ProviderTimeoutError,
 )
-from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, Text, merged
+from deepcritical_mcp.models import (
+    Evidence,
+    LoggedSearch,
+    ProviderReport,
+    Publication,
+    QueryReport,
+    RelatedEvidence,
+    Text,
+    merged,
+)
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
 from deepcritical_mcp.sources.base import Answer, SearchRequest, Source
 from deepcritical_mcp.text import counted
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.adding import AddOutcome
+    from deepcritical_mcp.evidence.store import EvidenceStore
 
 RANK_CONSTANT = 60
 """k of reciprocal rank fusion, as Cormack, Clarke and Büttcher (SIGIR 2009) chose it."""
@@ -265,21 +274,7 @@ class ReadingSession(Protocol):
     async def add_evidence(self, publications: Sequence[Publication]) -> Sequence[KeptPublication]: ...
     async def text(self, id: str) -> tuple[Publication, Text] | None: ...
     async def set_statuses(self, publications: Sequence[Publication]) -> None: ...
-    async def keep_document(self, name: str, content: str) -> None: ...
-
-
-class Session(ReadingSession, Protocol):
-    """The part of `EvidenceStore` that searching and watching need."""
-
-    @property
-    def session_id(self) -> str: ...
-    def warnings(self) -> tuple[str, ...]: ...
-    async def ids(self) -> list[str]: ...
-    async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]: ...
-    async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]: ...
-    async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]: ...
-    async def document(self, name: str) -> str: ...
-    async def documents(self, prefix: str) -> dict[str, str]: ...
+    async def log_search(self, search: LoggedSearch) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -300,7 +295,7 @@ class Kept:
 
 
 async def known_ids(
-    source: Source, ids: Sequence[str], records: Mapping[str, Publication], session: Session
+    source: Source, ids: Sequence[str], records: Mapping[str, Publication], session: EvidenceStore
 ) -> dict[str, str]:
     """The session's id of a publication, for each of the source's ids that the session knows."""
     known = await session.known(stubs_of(source, ids, records))
@@ -315,7 +310,7 @@ def stubs_of(source: Source, ids: Sequence[str], records: Mapping[str, Publicati
 async def gather(
     source: Source,
     ids: Sequence[str],
-    session: Session,
+    session: EvidenceStore,
     *,
     records: Mapping[str, Publication],
     count: int,

@@ -18,7 +18,6 @@ from anyio.to_thread import run_sync
 
 from deepcritical_mcp.deadline import TO_RECHECK_EXPORT, seconds_for
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.evidence.storage.stored_items import search_log
 from deepcritical_mcp.export import EXPORT_FILES, NOTES_IN, ExportFormat, with_notes, written_entries
 from deepcritical_mcp.export.reference import LISTED_FIELDS, RECORD_FIELDS
 from deepcritical_mcp.models import LoggedSearch, Publication, publication_id
@@ -265,7 +264,7 @@ async def exported(
         EvidenceStoreError: the session cannot be read or written.
     """
     chosen = await chosen_records(store, request)
-    log = await search_log(store) if request.format == "search-log" else ()
+    log = await store.search_log() if request.format == "search-log" else ()
     if request.format == "search-log" and not log:
         raise InvalidInputError(f"There is nothing to export. {NO_SEARCHES}")
     if not (log or chosen.publications or report):
