@@ -8,7 +8,7 @@ import pytest
 
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.search.documents import FoundRecord
-from deepcritical_mcp.search.recording import CUT_SHORT, Recording, lookup_entry, recorded
+from deepcritical_mcp.search.recording import CUT_SHORT, Recording, lookup_entry
 from deepcritical_mcp.sources.base import SearchRequest
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
@@ -103,14 +103,14 @@ def test_every_filter_of_every_source_is_told_in_words(kind: type[SearchRequest]
 
 
 def test_a_check_of_a_draft_that_nobody_answered_failed():
-    recording = Recording(lookup_entry("check_citations", ["references of a draft"]))
+    recording = Recording(lookup_entry("check_citations", ["references of a draft"]), FakeSession())
     recording.checked(["outage", "outage"], [], errors=["PubMed is down."])
     assert recording.entry.failed
 
 
 async def test_a_key_in_an_address_that_is_looked_up_stays_out_of_the_log():
     session, address = FakeSession(), "https://b.example/x?page=2&api_key=SECRET123"
-    async with recorded(lookup_entry("add_evidence", [address]), session) as recording:
+    async with Recording(lookup_entry("add_evidence", [address]), session) as recording:
         recording.looked_up([FoundRecord(None, "not_found", f"no page at {address}")], [], new=0)
     entry = await only_entry(session)
     assert "SECRET123" not in entry.model_dump_json()

@@ -46,7 +46,7 @@ from deepcritical_mcp.search.copies import (
 from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText, told_first
 from deepcritical_mcp.search.item_finder import ItemFinder
 from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number, stub_of
-from deepcritical_mcp.search.recording import lookup_entry, recorded
+from deepcritical_mcp.search.recording import Recording, lookup_entry
 from deepcritical_mcp.search.reference_finder import ReferenceFinder
 from deepcritical_mcp.search.search_steps import ReadingSession
 from deepcritical_mcp.sources.base import Service, Source, in_time
@@ -117,7 +117,7 @@ class FullTexts:
             return FoundText("full_text", kept, text, kept.id_of(text), attempts, (), warnings)
         if not tool:
             return await self._found(document, held, session, progress)
-        async with recorded(lookup_entry(tool, [document.name]), session) as recording:
+        async with Recording(lookup_entry(tool, [document.name]), session) as recording:
             found = await self._found(document, held, session, progress)
             recording.read(found, is_new=held is None)
         return replace(found, warnings=tuple(filter(None, (*found.warnings, recording.problem))))
@@ -141,7 +141,7 @@ class FullTexts:
         held = [await self._held(one, session) for one in documents]
         if all(one and _is_complete(one) for one in held):
             return await self._fetched(documents, held, progress)
-        async with recorded(lookup_entry("add_evidence", [one.name for one in documents]), session) as recording:
+        async with Recording(lookup_entry("add_evidence", [one.name for one in documents]), session) as recording:
             found = await self._fetched(documents, held, progress)
             records = [one.publication for one in found if one.publication]
             known = await session.known(records)

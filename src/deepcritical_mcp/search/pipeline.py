@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import anyio
@@ -35,14 +35,14 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.search.citing import (
     CITED_BY,
     CitationIndexes,
-    Counted,
     Listing,
     about_links,
     linked_order,
     pooled,
 )
-from deepcritical_mcp.search.recording import Recording, citations_entry, recorded, search_entry
+from deepcritical_mcp.search.recording import Recording, new_entry
 from deepcritical_mcp.search.search_steps import (
+    NOTHING_FOUND,
     Kept,
     Outcome,
     Page,
@@ -64,8 +64,6 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 logger = logging.getLogger(__name__)
-
-NO_SCORES: Mapping[str, float] = MappingProxyType({})
 
 
 class SourceSearch:
@@ -103,26 +101,34 @@ class SourceSearch:
                 contain the count and the ids.
             AllProvidersFailedError: no provider behind the source answered.
         """
-        async with recorded(search_entry(self.source, request, tool), session) as recording:
-            result = await self._search(request, session, recording, progress)
+        source = self.source
+        entry = new_entry(
+            tool or source.tool,
+            [(query, source.sent(query, request)) for query in request.queries],
+            source=source.name,
+            title=f"{source.title} (preprints)" if source.kind == "preprints" else source.title,
+            filters=tuple(request.limits()),
+            first=request.offset + 1,
+            request=request.model_dump_json(exclude_defaults=True),
+        )
+        async with Recording(entry, session, progress) as recording:
+            result = await self._search(request, session, recording)
         return recording.with_problem(result)
 
-    async def _search(
-        self, request: SearchRequest, session: EvidenceStore, recording: Recording, progress: Progress
-    ) -> SearchResult:
-        source, queries = self.source, request.queries
+    async def _search(self, request: SearchRequest, session: EvidenceStore, recording: Recording) -> SearchResult:
+        source, queries, progress = self.source, request.queries, recording.progress
         await progress(0.05, f"{source.title}: asking {counted(len(queries), 'query', 'queries')}")
         outcomes, ranking = await ask_source(source, request, max_seconds=self._seconds, progress=progress)
         recording.answered(outcomes)
         page = await self._page(ranking, request, session)
-        result = self._report(outcomes, ranking, page, session)
+        result = self._report(outcomes, ranking, page, session.session_id)
         recording.note(examined=page.examined)
         recording.ended(result, new=0, known=page.known)
         if not page.ids:
             return await self._empty(request, page, result, session)
         if source.two_step:
             await progress(0.4, f"fetching {len(page.ids)} of {ranking.total:,} records")
-        records, missing = await gather(source, page.ids, session, records=ranking.records, count=ranking.total)
+        records, missing = await gather(source, ranking, page.ids, session)
         there = [id for id in page.ids if id in records]
         found = [records[id].model_copy(update={"found_by": ranking.found_by[id]}) for id in there]
         contested: tuple[str, ...] = ()
@@ -135,17 +141,8 @@ class SourceSearch:
             held = await session.known(chosen)
             chosen = [one for one, id in zip(chosen, held, strict=True) if not id]
         known = len(found) - unwanted - len(chosen)
-        kept, (evidence, counters, problems) = await self._kept(
-            chosen,
-            queries[0],
-            session,
-            recording,
-            progress,
-            queries=queries,
-            unrelated=stubs_of(source, page.ids, records),
-            scores=ranking.scores,
-            known=page.known,
-        )
+        unrelated = stubs_of(source, page.ids, records)
+        kept = await self._kept(chosen, queries[0], ranking, session, recording, unrelated=unrelated)
         reach = _reach(page, ranking, request)
         places, offsets = {records[id].id: place for place, id in enumerate(ranking.ids, 1) if id in records}, ()
         # With `only_new` the next page leaves out what this one has kept, so that it must not start earlier.
@@ -158,15 +155,15 @@ class SourceSearch:
             order = "" if all(one.id in ranking.scores for one in chosen) else "the provider's ranking"
         result = result.model_copy(
             update={
-                "evidence": evidence,
-                "providers": (*result.providers, *counters),
+                "evidence": kept.evidence,
+                "providers": (*result.providers, *kept.counters),
                 "queries": with_numbers_shown(result.queries, kept.evidence),
                 "already_known": result.already_known + known,
                 "left_out": result.left_out + unwanted,
                 "ordered_by": order,
                 "offsets": offsets,
                 "errors": (*result.errors, *missing, *kept.errors),
-                "warnings": _unique(result.warnings, contested, left_out, problems, reach, session.warnings()),
+                "warnings": _unique(result.warnings, contested, left_out, kept.problems, reach, session.warnings()),
                 "duplicates_removed": result.duplicates_removed + known + kept.merged,
                 "related": kept.related,
             }
@@ -196,53 +193,51 @@ class SourceSearch:
         if not 1 <= max_results <= most:
             raise InvalidInputError(f"max_results: 1 to {most}, got {max_results}.")
         query = f"{source.links[kind]} {source.named(id)}"
-        arguments = {"pmid": id, "kind": kind, "max_results": max_results}
-        async with recorded(citations_entry(source, query, arguments, tool), session) as recording:
+        entry = new_entry(
+            tool,
+            [(query, "")],
+            kind="citations",
+            source=source.name,
+            title=source.title,
+            filters=(f"at most {max_results} results",),
+            request=json.dumps({"pmid": id, "kind": kind, "max_results": max_results}),
+        )
+        async with Recording(entry, session, progress) as recording:
             await progress(0.05, f"asking {source.title} for {query}")
             asked = await self._linked(id, kind, max_results)
             recording.listed(asked)
-            result = await self._related(id, asked, query, max_results, session, recording, progress)
+            result = await self._related(id, asked, max_results, session, recording)
         return recording.with_problem(result)
 
     async def _related(
-        self,
-        id: str,
-        asked: Sequence[Listing],
-        query: str,
-        max_results: int,
-        session: EvidenceStore,
-        recording: Recording,
-        progress: Progress,
+        self, id: str, asked: Sequence[Listing], max_results: int, session: EvidenceStore, recording: Recording
     ) -> SearchResult:
-        source = self.source
+        source, query = self.source, recording.entry.queries[0].query
         linked, reported = pooled(asked, query)
         wanted = linked.ids[:max_results]
         recording.note(total=linked.total, examined=len(wanted))
-        await progress(0.4, f"fetching {len(wanted)} of {linked.total:,} records")
-        records, missing = await gather(source, wanted, session, records=linked.records, count=linked.total, also=[id])
+        await recording.progress(0.4, f"fetching {len(wanted)} of {linked.total:,} records")
+        records, missing = await gather(source, linked, wanted, session, also=[id])
         if id not in records:
             name = source.named(id)
             raise InvalidInputError(f"{source.title} has no record with {name}. Check the number, or search by title.")
         seed = records[id]
         there = [one for one in wanted if one in records]
         found = [records[one].model_copy(update={"found_by": linked.found_by[one]}) for one in there]
-        queries = [report.query for report in reported]
-        kept, (evidence, counters, problems) = await self._kept(
-            found, seed.title, session, recording, progress, queries=queries, unrelated=[seed]
-        )
+        kept = await self._kept(found, seed.title, linked, session, recording, unrelated=[seed])
         reports = [one.report for one in asked]
-        reports += [one for one in counters if one.name not in {report.name for report in reports}]
+        reports += [one for one in kept.counters if one.name not in {report.name for report in reports}]
         result = SearchResult(
             session_id=session.session_id,
             query=query,
-            evidence=evidence,
+            evidence=kept.evidence,
             queries=with_numbers_shown(reported, kept.evidence),
             sources_searched=tuple(dict.fromkeys((source.cited_as, *(one.citation.source for one in kept.evidence)))),
             total_found=linked.total,
             errors=(*(one.error.message for one in asked if one.error), *missing, *kept.errors),
             warnings=_unique(
                 about_links(seed, source.named(id), asked, query, linked.total, len(kept.evidence), len(wanted)),
-                problems,
+                kept.problems,
                 session.warnings(),
             ),
             duplicates_removed=kept.merged,
@@ -273,25 +268,21 @@ class SourceSearch:
         self,
         found: Sequence[Publication],
         query: str,
+        ranking: Ranking,
         session: EvidenceStore,
         recording: Recording,
-        progress: Progress,
         *,
-        queries: Sequence[str],
         unrelated: Sequence[Publication],
-        scores: Mapping[str, float] = NO_SCORES,
-        known: Sequence[str] = (),
-    ) -> tuple[Kept, Counted]:
+    ) -> Kept:
         """Publications kept in the session, in their order, and scored against `query` (those of a source that is
-        scored have the source's `scores`, or none); and the evidence with the counts of its citations. The log has what
-        was kept, and the `known`.
+        scored have the source's scores, or none). The log has what was kept, besides what it has already.
 
         If the session cannot keep the publications, they are returned anyway, with an error. The `found_by` of the
-        evidence refers to the positions of `queries`. What is `unrelated` was omitted on purpose and must not appear as
-        related evidence.
+        evidence refers to the positions of the ranking's queries. What is `unrelated` was omitted on purpose and must
+        not appear as related evidence.
         """
-        await progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
-        given, errors = [scores.get(one.id, 0.0) for one in found], list[str]()
+        await recording.progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
+        given, errors = [ranking.scores.get(one.id, 0.0) for one in found], list[str]()
         items = [Evidence.of(one, relevance=score) for one, score in zip(found, given, strict=True)]
         related, new = tuple[RelatedEvidence, ...](), 0
         try:
@@ -310,15 +301,14 @@ class SourceSearch:
         by_id: dict[str, Evidence] = {}
         for item, publication in zip(items, found, strict=True):
             same = by_id.get(item.id, item.model_copy(update={"found_by": ()}))
-            numbers = {*same.found_by, *(queries.index(one) + 1 for one in publication.found_by)}
+            numbers = {*same.found_by, *(ranking.queries.index(one) + 1 for one in publication.found_by)}
             by_id[item.id] = same.model_copy(update={"found_by": tuple(sorted(numbers))})
         kept = Kept(tuple(by_id.values()), tuple(item.id for item in items), new, related, tuple(errors))
-        recording.note(ids=tuple(dict.fromkeys((*kept.ids, *known))), new=kept.new)
-        evidence: Counted = kept.evidence, (), ()
+        recording.note(ids=tuple(dict.fromkeys((*kept.ids, *recording.entry.ids))), new=kept.new)
         if self._counts or recording.entry.kind == "citations":
-            evidence = await self._citations.with_counts(kept.evidence, seconds=self._seconds)
-        await progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
-        return kept, evidence
+            kept = await self._citations.with_counts(kept, seconds=self._seconds)
+        await recording.progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
+        return kept
 
     async def verified(
         self, claims: Sequence[tuple[str, Publication]], session: EvidenceStore
@@ -329,7 +319,7 @@ class SourceSearch:
         also = [id for id, _ in claims if id]
         with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self._seconds)):
             try:
-                found, _ = await gather(self.source, (), session, records={}, count=0, also=also)
+                found, _ = await gather(self.source, NOTHING_FOUND, (), session, also=also)
                 outage = ""
             except ProviderError as error:
                 outage = f"{self.source.title} could not be asked"
@@ -373,9 +363,7 @@ class SourceSearch:
         held = tuple(known[id] for id in ids[:examined] if id in known)
         return Page(tuple(chosen), next_offset, held, left_out, unwanted, end)
 
-    def _report(
-        self, outcomes: Sequence[Outcome], ranking: Ranking, page: Page, session: EvidenceStore
-    ) -> SearchResult:
+    def _report(self, outcomes: Sequence[Outcome], ranking: Ranking, page: Page, session_id: str) -> SearchResult:
         """The result so far, before records are fetched; failed variants and, if nothing was found, failed providers
         are its errors. Remarks on a variant are told where they differ from those on the query."""
         errors = [f'"{one.query}": {one.error.message}' for one in outcomes if one.error]
@@ -386,7 +374,7 @@ class SourceSearch:
         others = ((one.query, remark) for one in outcomes[1:] for remark in one.answer.remarks)
         remarks = (f'Variant "{query}": {remark}' for query, remark in others if remark not in first.remarks)
         return SearchResult(
-            session_id=session.session_id,
+            session_id=session_id,
             query=outcomes[0].query,
             sources_searched=(self.source.cited_as,),
             # Without pages every result is accounted for, also one that several queries found.

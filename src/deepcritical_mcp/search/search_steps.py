@@ -80,7 +80,7 @@ class Ranking:
 
     `total` counts all results (with several variants, those known to exist), `ends` says whether nothing follows,
     `records` came with the answers, `duplicates` of them more than once, with `scores` if the provider gave any;
-    `found_by` has the variants that found an id.
+    `found_by` has the variants that found an id, of all `queries`.
     """
 
     ids: tuple[str, ...]
@@ -90,6 +90,10 @@ class Ranking:
     scores: Mapping[str, float]
     duplicates: int
     found_by: Mapping[str, tuple[str, ...]]
+    queries: tuple[str, ...] = ()
+
+
+NOTHING_FOUND = Ranking((), 0, True, {}, {}, 0, {})
 
 
 @dataclass(frozen=True)
@@ -178,6 +182,7 @@ def rank(source: Source, outcomes: Sequence[Outcome], *, offset: int, start: int
         scores=scores,
         duplicates=0 if source.block else sum(len(answer.records) for answer in answers) - len(records),
         found_by={id: tuple(queries) for id, queries in found_by.items()},
+        queries=tuple(outcome.query for outcome in outcomes),
     )
 
 
@@ -280,13 +285,15 @@ class ReadingSession(Protocol):
 @dataclass(frozen=True)
 class Kept:
     """Evidence as the session holds it now, each once; `ids` has the id of each record's evidence, in order. `new` of
-    it was not in the session."""
+    it was not in the session. `counters` were asked how often it is cited, `problems` say why that is not known."""
 
     evidence: tuple[Evidence, ...]
     ids: tuple[str, ...]
     new: int = 0
     related: tuple[RelatedEvidence, ...] = ()
     errors: tuple[str, ...] = ()
+    counters: tuple[ProviderReport, ...] = ()
+    problems: tuple[str, ...] = ()
 
     @property
     def merged(self) -> int:
@@ -308,23 +315,17 @@ def stubs_of(source: Source, ids: Sequence[str], records: Mapping[str, Publicati
 
 
 async def gather(
-    source: Source,
-    ids: Sequence[str],
-    session: EvidenceStore,
-    *,
-    records: Mapping[str, Publication],
-    count: int,
-    also: Sequence[str] = (),
+    source: Source, ranking: Ranking, ids: Sequence[str], session: EvidenceStore, also: Sequence[str] = ()
 ) -> tuple[dict[str, Publication], tuple[str, ...]]:
-    """The records of `ids` and, if they exist, of `also`: from `records`, from the session, and the others in one
+    """The records of `ids` and, if they exist, of `also`: from the ranking, from the session, and the others in one
     request; and errors that name those that are missing, because they do not exist or that request failed.
 
     Raises:
         ProviderError: there is no record for any of `ids`, or those of `also` could not be asked for; its `details`
-            contain `count` (results in all) and the ids.
+            contain the count of all results and the ids.
     """
     wanted = list(dict.fromkeys((*ids, *also)))
-    found = {id: records[id] for id in wanted if id in records}
+    found = {id: ranking.records[id] for id in wanted if id in ranking.records}
     if source.two_step:
         known = await known_ids(source, [id for id in wanted if id not in found], {}, session)
         held = await session.publications(list(known.values()))
@@ -340,7 +341,7 @@ async def gather(
         fetched = await source.fetch(missing)
     except ProviderError as error:
         if found.keys().isdisjoint(ids) or not found.keys() >= {*also}:
-            raise _fetch_failure(source, error, ids, count) from error
+            raise _fetch_failure(source, error, ids, ranking.total) from error
         return found, (f"{_listed(source, missing)} could not be fetched: {with_advice(error)}",)
     found |= fetched.records
     absent = [id for id in ids if id not in found]
@@ -348,7 +349,7 @@ async def gather(
     if unexplained := [id for id in absent if id not in fetched.losses]:
         lost = (*lost, f"{source.title} sent no record for {_listed(source, unexplained)}.")
     if ids and found.keys().isdisjoint(ids):
-        raise _fetch_failure(source, ProviderResponseError(source.name, " ".join(lost)), ids, count)
+        raise _fetch_failure(source, ProviderResponseError(source.name, " ".join(lost)), ids, ranking.total)
     return found, lost
 
 
