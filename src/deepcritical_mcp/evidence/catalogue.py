@@ -344,8 +344,12 @@ class Catalogue:
         return [id for id, item in list(self._items.items()) if condition(self.with_subject_status(item.publication))]
 
     def links(self, id: str) -> tuple[str, ...]:
-        """The ids of publications nearly identical to `id`, and of its preprint or article."""
-        return tuple(dict.fromkeys((*self._versions(id), *self._alike(id))))
+        """The ids of its article or preprint, and of publications nearly identical to `id`, under any id that either of
+        them had."""
+        names = self.names(id)
+        linked = [*(other for name in names for other in self._links.keys(name)), *self._links.having(*names)]
+        owners = (other if other in self._items else self._owner(other) for other in linked)
+        return tuple(dict.fromkeys((*self._versions(id), *(other for other in owners if other not in ("", id)))))
 
     def _versions(self, id: str) -> list[str]:
         """The ids of the articles of preprint `id`, or of the preprints of an article."""
@@ -358,19 +362,12 @@ class Catalogue:
         its article is among those `ranked`. The full text of a preprint stays if its article has none."""
         id = split_unit(unit)[0]
         versions = self._versions(id)
-        if any(other in shown for other in self._alike(id) if other not in versions):
+        if any(other in shown for other in self.links(id) if other not in versions):
             return True
         if self._held(id).publication.form != "preprint":
             return False
         articles = [one for one in versions if one in ranked and self._held(one).publication.form != "preprint"]
         return any(not is_passage(unit) or self.layout(one).has_long_texts for one in articles)
-
-    def _alike(self, id: str) -> tuple[str, ...]:
-        """The ids of publications nearly identical to `id`, under any id that either of them had."""
-        names = self.names(id)
-        linked = [*(other for name in names for other in self._links.keys(name)), *self._links.having(*names)]
-        owners = (other if other in self._items else self._owner(other) for other in linked)
-        return tuple(dict.fromkeys(other for other in owners if other not in ("", id)))
 
     def names(self, id: str) -> list[str]:
         """The ids that refer to publication `id`: its own, and those of its members that do not belong to another one

@@ -35,25 +35,14 @@ _loss: ContextVar[str] = ContextVar("loss", default="")
 
 
 class Embedder(Protocol):
-    """What a session needs of `EmbeddingService`."""
+    """What a session needs of `EmbeddingService`; see there."""
 
     @property
-    def name(self) -> str:
-        """Identifies the model: vectors of different models are never compared."""
-        ...
-
+    def name(self) -> str: ...
     @property
-    def calibration(self) -> Calibration | None:
-        """The thresholds and weights measured with the model; None if there are none."""
-        ...
-
-    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors of documents, [texts, dimension]; raises EmbeddingError."""
-        ...
-
-    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors of queries, [texts, dimension]; raises EmbeddingError."""
-        ...
+    def calibration(self) -> Calibration | None: ...
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
 class PassageEmbedder:

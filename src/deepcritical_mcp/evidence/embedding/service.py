@@ -51,52 +51,34 @@ Kind = Literal["query", "document"]
 
 
 class EmbeddingModel(Protocol):
-    """A loaded model. `embed` blocks and is thread-safe."""
+    """A loaded model: the length of its vectors, and one unit vector per text, [texts, dimension], or EmbeddingError.
+    `embed` blocks and is thread-safe; some models embed queries and documents differently."""
 
     @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        ...
-
-    def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        """One unit vector per text, [texts, dimension]. Some models embed queries and documents differently.
-
-        Raises:
-            EmbeddingError: the model failed on these texts.
-        """
-        ...
+    def dimension(self) -> int: ...
+    def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]: ...
 
 
 class ModelSource(Protocol):
-    """A model that can be loaded."""
+    """A model that can be loaded.
+
+    Attributes:
+        name: identifies the model. Vectors of models with different names must never be compared.
+        dimension: length of a vector; 0 if unknown before the model is loaded.
+        workers: how many threads can usefully embed at once.
+        calibration: the thresholds and weights measured with this model; None if there are none.
+        load: takes from a fraction of a second to minutes; raises EmbeddingError, whose message says what to do.
+    """
 
     @property
-    def name(self) -> str:
-        """Identifies the model. Vectors of models with different names must never be compared."""
-        ...
-
+    def name(self) -> str: ...
     @property
-    def dimension(self) -> int:
-        """Length of a vector; 0 if unknown before the model is loaded."""
-        ...
-
+    def dimension(self) -> int: ...
     @property
-    def workers(self) -> int:
-        """How many threads can usefully embed at once."""
-        ...
-
+    def workers(self) -> int: ...
     @property
-    def calibration(self) -> Calibration | None:
-        """The thresholds and weights measured with this model; None if there are none."""
-        ...
-
-    def load(self) -> EmbeddingModel:
-        """Load the model, which takes from a fraction of a second to minutes.
-
-        Raises:
-            EmbeddingError: it cannot be loaded; the message says what to do.
-        """
-        ...
+    def calibration(self) -> Calibration | None: ...
+    def load(self) -> EmbeddingModel: ...
 
 
 SLICE = 4
@@ -179,7 +161,7 @@ class EmbeddingService:
         return (await self.query_vectors([text]))[0].tolist()
 
     async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of documents, [texts, dimension], in the same order. Equal texts are embedded once."""
+        """The unit vectors of documents, [texts, dimension], in the same order. Equal texts are embedded once."""
         return await self._vectors(texts, "document")
 
     async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -219,6 +219,12 @@ class Backend(Protocol):
         ttl: seconds for which an unused session is kept, unless a setting says otherwise.
         expires_by_use: whether a session is gone as soon as it has not been used for `ttl`; else `expire` decides.
         warning: what every result must say about where sessions are kept; "" = nothing.
+        configured: the backend as the settings describe it, None if they do not choose it; connects to nothing yet.
+        create: creates a session and opens it; where that costs something, only when something is first kept in it.
+            Raises EvidenceStoreError if it cannot be created.
+        open: opens a kept session; if its vectors are not from `model`, they are discarded. Raises
+            SessionNotFoundError if there is no such session, SessionBusyError if another process has locked it, and
+            EvidenceStoreError if it cannot be read.
     """
 
     title: str
@@ -234,27 +240,9 @@ class Backend(Protocol):
     warning: str = ""
 
     @classmethod
-    def configured(cls, settings: Settings) -> Self | None:
-        """The backend as the settings describe it, None if they do not choose it. Connects to nothing yet."""
-        ...
-
-    def create(self, session_id: str, info: KeptSession) -> Space:
-        """Create a session and open it; where that costs something, only when something is first kept in it.
-
-        Raises:
-            EvidenceStoreError: it cannot be created.
-        """
-        ...
-
-    def open(self, session_id: str, model: str) -> Space:
-        """Open a kept session. If its vectors are not from `model`, they are discarded.
-
-        Raises:
-            SessionNotFoundError: there is no such session.
-            SessionBusyError: another process has locked it.
-            EvidenceStoreError: it cannot be read.
-        """
-        ...
+    def configured(cls, settings: Settings) -> Self | None: ...
+    def create(self, session_id: str, info: KeptSession) -> Space: ...
+    def open(self, session_id: str, model: str) -> Space: ...
 
     def release(self, space: Space) -> None:
         """Close an open session; in memory, it is gone."""
