@@ -173,7 +173,7 @@ def build_services(
                 source,
                 seconds=settings.deadline,
                 witness=witness,
-                citations=citations if source is pubmed else None,
+                citations=citations if source is pubmed else CitationIndexes(),
                 counts=settings.citation_counts,
             )
             for source in built

@@ -54,7 +54,7 @@ async def show_sessions(*, as_json: bool) -> None:
     """Print a table of all sessions, or JSON."""
     async with kept_services() as services:
         found = await services.sessions.sessions()
-        expired = await services.sessions.expired()
+        expired = await services.sessions.gone(only_expired=True)
     if as_json:
         print(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
     elif found:
@@ -110,7 +110,7 @@ async def delete_sessions(sessions: Sequence[str], *, yes: bool, now: bool) -> N
     async with kept_services() as services:
         registry = services.sessions
         kept = {one.session_id for one in await registry.sessions()}
-        gone = await registry.deleted() if now else ()
+        gone = await registry.gone() if now else ()
         deleted = {one.session_id: one for one in gone if one.session_id not in kept}
         found = [deleted.get(session) or await kept_session(registry, session) for session in sessions]
         chosen = {one.session_id: one for one in found}
@@ -118,7 +118,7 @@ async def delete_sessions(sessions: Sequence[str], *, yes: bool, now: bool) -> N
         if not yes:
             warning = " This cannot be undone." if now else ""
             typer.confirm(f"Delete {counted(len(chosen), 'session')} with all evidence?{warning}", abort=True)
-        undo = registry.undo_seconds and not now
+        undo = registry.backend.undo_seconds and not now
         for session_id in chosen:
             if session_id in kept:
                 await registry.drop(session_id)
@@ -147,9 +147,9 @@ async def kept_services() -> AsyncGenerator[Services]:
     """The services over the sessions of the server on stdio."""
     async with aclosing(AppContext(load_settings().kept_for_user())) as app:
         services = await app.services()
-        if services.sessions.warning:
-            raise EvidenceStoreError(services.sessions.warning)
-        if not services.sessions.lasting:
+        if services.sessions.backend.warning:
+            raise EvidenceStoreError(services.sessions.backend.warning)
+        if not services.sessions.backend.lasting:
             told = f"No sessions are kept: {variable_name('data_dir')} is {IN_MEMORY}, so they end with the server."
             raise ConfigurationError(told)
         yield services

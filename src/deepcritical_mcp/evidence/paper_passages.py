@@ -23,12 +23,12 @@ from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, Passage, is_table, long_passages, short_passages
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, UNCALIBRATED, Calibration
 from deepcritical_mcp.evidence.embedding.service import BUSY
-from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_scores
+from deepcritical_mcp.evidence.lexical import LexicalScores, hybrid_scores, scores_among
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
 from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.excerpts import Span, best_sentences, has_figures, quoted, section_labels, sentences
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentPassage, Evidence, Publication, Text
-from deepcritical_mcp.text import CONJUNCTIONS, NEGATIONS, QUESTION_WORDS, cut_at_sentence, words_of
+from deepcritical_mcp.text import CONJUNCTIONS, NEGATIONS, QUESTION_WORDS, cut_at_sentence
 
 _failure: ContextVar[str] = ContextVar("failure", default="")
 _loss: ContextVar[str] = ContextVar("loss", default="")
@@ -201,11 +201,8 @@ def missing_terms(question: str, text: str) -> set[str]:
 
 def _indexed(question: str, texts: Sequence[str]) -> tuple[list[list[str]], LexicalScores]:
     found = [_told(text) for text in texts]
-    index = LexicalIndex()
-    for number, sentence in enumerate(sentence for some in found for sentence in some):
-        index.add(str(number), words_of(sentence))
     told = [word for word in question.split() if word.lower().strip("?,.") not in _NO_SUBJECT]
-    return found, index.score(" ".join(told) or question)
+    return found, scores_among((one for some in found for one in some), " ".join(told) or question)
 
 
 def _told(text: str) -> list[str]:
@@ -370,10 +367,7 @@ def best_within(
 
     Every passage has the title's words, so rarity is counted within the paper.
     """
-    index = LexicalIndex(b=0.0)
-    for number, passage in enumerate(passages):
-        index.add(str(number), words_of(passage.content))
-    scores = index.score(question)
+    scores = scores_among((passage.content for passage in passages), question, b=0.0)
     lexical, coverage = scores.at(map(str, range(len(passages))))
     relevance = [*cosines, *lexical[len(cosines) :].tolist()]
     found = hybrid_scores(relevance, lexical, coverage, scores.terms, words_weight).tolist()

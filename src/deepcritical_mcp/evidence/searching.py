@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import EVERYTHING, Passage, Scope, indexed_text, own_title
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, Calibration
-from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_scores
+from deepcritical_mcp.evidence.lexical import hybrid_scores, scores_among
 from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, OF_A_WHOLE, best_within, priority
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
 from deepcritical_mcp.evidence.storage.stored_items import Vector
@@ -323,10 +323,7 @@ def relevances(query: NDArray[np.float32], vectors: Iterable[Sequence[Vector] | 
 
 def shared_words(query: str, evidence: Sequence[Publication]) -> list[float]:
     """A substitute for relevance without a model: BM25 among `evidence`, scaled to 0..1."""
-    index = LexicalIndex()
-    for number, item in enumerate(evidence):
-        index.add(str(number), words_of(indexed_text(item)))
-    scores = index.score(query)
+    scores = scores_among(map(indexed_text, evidence), query)
     return [*map(_clipped, scores.at(map(str, range(len(evidence))))[0].tolist())]
 
 

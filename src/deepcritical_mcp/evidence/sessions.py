@@ -66,11 +66,8 @@ class SessionRegistry:
         clock: Unix seconds.
 
     Attributes:
-        lasting: whether another process can open a session later.
-        remote: whether these may be on other machines.
+        backend: where sessions are kept.
         keeps_for: seconds for which a session is kept after its last use.
-        undo_seconds: for how long a dropped session can be restored; 0.0 if it cannot.
-        warning: what every result says about where sessions are kept; "" = nothing.
     """
 
     def __init__(
@@ -78,7 +75,7 @@ class SessionRegistry:
     ) -> None:
         self._settings = settings
         self._embedder = embedder
-        self._backend = backend
+        self.backend = backend
         self._clock = clock
         self._sessions: dict[str, EvidenceStore] = {}
         self._resting: asyncio.Task[None] | None = None
@@ -88,11 +85,7 @@ class SessionRegistry:
         # One for each session and for each default: a lock for all would make every call wait for a slow backend.
         self._locks: WeakValueDictionary[str | tuple[str, str], anyio.Lock] = WeakValueDictionary()
         self._next_sweep = 0.0
-        self._ttl = self.keeps_for = settings.session_ttl or backend.ttl
-        self.lasting = backend.lasting
-        self.remote = backend.remote
-        self.undo_seconds = backend.undo_seconds
-        self.warning = backend.warning
+        self.keeps_for = settings.session_ttl or backend.ttl
 
     async def open(self, *, owner: str = "", title: str = "") -> EvidenceStore:
         """Open a fresh session that belongs to `owner`, with a title that nobody can take for an id.
@@ -114,7 +107,7 @@ class SessionRegistry:
         session_id, now = new_session_id(), self._clock()
         info = KeptSession(title=title, created=now, used=now, owner=digest, model=self._embedder.name)
         async with self._lock(session_id):
-            return await self._opened(session_id, lambda: self._backend.create(session_id, info))
+            return await self._opened(session_id, lambda: self.backend.create(session_id, info))
 
     async def get(self, session_id: str, *, owner: str = "") -> EvidenceStore:
         """The session with this id, opened if it is not open.
@@ -138,19 +131,14 @@ class SessionRegistry:
         """
         await self._drop_idle(expire=False)  # a caller that only looks deletes nothing
         digest = _digest(owner)
-        infos = await run_sync(self._backend.sessions, digest, abandon_on_cancel=True)
+        infos = await run_sync(self.backend.sessions, digest, abandon_on_cancel=True)
         for id, session in self._sessions.items():
             ours = session.space.rows.info
             if ours.owner == digest:  # on a server, another process may have named it since
-                infos[id] = replace(infos.get(id, ours) if self._backend.shared else ours, used=session.used)
+                infos[id] = replace(infos.get(id, ours) if self.backend.shared else ours, used=session.used)
         listed = [self._listed(id, info) for id, info in infos.items() if info.title or info.items or info.searches]
-        since = self._clock() - self._ttl if self._backend.expires_by_use else -math.inf
+        since = self._clock() - self.keeps_for if self.backend.expires_by_use else -math.inf
         return sorted((one for one in listed if one.used >= since), key=lambda one: one.used, reverse=True)
-
-    async def expired(self, *, owner: str = "") -> list[KeptSession]:
-        """The expired sessions of `owner` that `restore` can bring back."""
-        infos = await run_sync(self._backend.expired, _digest(owner), abandon_on_cancel=True)
-        return [replace(self._listed(id, info), expires=0.0) for id, info in infos.items()]
 
     async def find(self, title: str, *, owner: str = "") -> EvidenceStore:
         """The session of `owner` with that title, else the only one whose title begins so. Case and blanks do not
@@ -220,28 +208,28 @@ class SessionRegistry:
             try:
                 session = await self._find(session_id, _digest(owner))
             except (EvidenceStoreError, SessionNotFoundError):
-                if not await run_sync(self._backend.discard, session_id, _digest(owner)):
+                if not await run_sync(self.backend.discard, session_id, _digest(owner)):
                     raise
             else:
                 await self._close(session, to_stay=False)
             self._defaults = {name: id for name, id in self._defaults.items() if id != session_id}
 
-    async def deleted(self, *, owner: str = "") -> list[KeptSession]:
+    async def gone(self, *, owner: str = "", only_expired: bool = False) -> list[KeptSession]:
         """The deleted and expired sessions of `owner` that `restore` can bring back and `erase` deletes for good."""
-        infos = await run_sync(self._backend.deleted, _digest(owner), abandon_on_cancel=True)
+        infos = await run_sync(self.backend.gone, _digest(owner), only_expired, abandon_on_cancel=True)
         return [replace(self._listed(id, info), expires=0.0) for id, info in infos.items()]
 
     async def erase(self, session_id: str, *, owner: str = "") -> None:
         """Delete what is still kept of a session that was dropped; raises SessionBusyError if that is not possible."""
         async with self._lock(session_id):
-            await run_sync(self._backend.erase, session_id, _digest(owner))
+            await run_sync(self.backend.erase, session_id, _digest(owner))
 
     async def restore(self, session_id: str, *, owner: str = "") -> EvidenceStore:
         """A session that was dropped less than `undo_seconds` ago, as it was; otherwise like `get`."""
         if not is_session_id(session_id):
             raise SessionNotFoundError()
         async with self._lock(session_id):
-            await run_sync(self._backend.restore, session_id, _digest(owner))
+            await run_sync(self.backend.restore, session_id, _digest(owner))
             session = await self._find(session_id, _digest(owner))
             await run_sync(lambda: session.space.rows.record(used=session.used))
             return session
@@ -253,7 +241,7 @@ class SessionRegistry:
 
     async def check(self) -> None:
         """Check that sessions can be kept; raises EvidenceStoreError if they cannot."""
-        await run_sync(self._backend.check, abandon_on_cancel=True)
+        await run_sync(self.backend.check, abandon_on_cancel=True)
 
     async def sweep(self) -> None:
         """Drop expired sessions, and let idle ones rest. Every call does so too; this is for times without calls."""
@@ -262,7 +250,7 @@ class SessionRegistry:
             self._start_resting()
             if self._resting is not None:
                 await asyncio.wait({self._resting})
-        if not self._backend.lasting:
+        if not self.backend.lasting:
             self._defaults = {name: id for name, id in self._defaults.items() if id in self._sessions}
 
     async def aclose(self) -> None:
@@ -273,7 +261,7 @@ class SessionRegistry:
             async with self._lock(id):
                 if id in self._sessions:
                     await self._close(self._sessions[id])
-        await run_sync(self._backend.close)
+        await run_sync(self.backend.close)
 
     def _start_resting(self) -> None:
         """Start the task, unless it runs; it outlives the call."""
@@ -288,10 +276,10 @@ class SessionRegistry:
         for session in [session for session in reversed(sessions) if session.awake]:
             if session.rested:
                 session.returns, session.rested = session.used - session.rested < RETURNS_WITHIN, 0.0
-            stays = session.returns and awake < MAX_RETURNING * self._backend.max_awake
+            stays = session.returns and awake < MAX_RETURNING * self.backend.max_awake
             awake, size = awake + 1, size + session.memory
             idle = now - session.used
-            too_many = awake > self._backend.max_awake and idle > (RETURNS_WITHIN if stays else STAYS_AWAKE)
+            too_many = awake > self.backend.max_awake and idle > (RETURNS_WITHIN if stays else STAYS_AWAKE)
             too_large = awake > 1 and size > (MAX_MEMORY if idle > IN_USE else 2 * MAX_MEMORY)
             if too_many or too_large or idle > REST_AFTER:
                 await session.rest()
@@ -302,7 +290,7 @@ class SessionRegistry:
 
     async def _find(self, session_id: str, owner: str) -> EvidenceStore:
         session = self._sessions.get(session_id)
-        state = await run_sync(self._backend.state, session_id) if session is not None else "here"
+        state = await run_sync(self.backend.state, session_id) if session is not None else "here"
         if session is not None and (session.lost or state == "replaced"):
             await self._close(session)
             session = None
@@ -322,13 +310,13 @@ class SessionRegistry:
         now = self._clock()
         self._mark_used(session, now)
         self._start_resting()
-        if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
+        if now - session.recorded >= min(self.keeps_for / WRITES_PER_TTL, RECORD_EVERY):
             await session.record_use()
         return session
 
     async def _reopen(self, session_id: str) -> EvidenceStore:
-        session = await self._opened(session_id, lambda: self._backend.open(session_id, self._embedder.name))
-        if self._backend.expires_by_use and session.space.rows.info.used < self._clock() - self._ttl:
+        session = await self._opened(session_id, lambda: self.backend.open(session_id, self._embedder.name))
+        if self.backend.expires_by_use and session.space.rows.info.used < self._clock() - self.keeps_for:
             await self._close(session)  # the sweep deletes it, if the place where it is kept agrees about the time
             raise SessionNotFoundError()
         return session
@@ -336,13 +324,13 @@ class SessionRegistry:
     async def _opened(self, session_id: str, work: Callable[[], Space]) -> EvidenceStore:
         space = await run_sync(work)
         session = self._stores.get(session_id) or EvidenceStore(
-            session_id, self._embedder, self._attach, self._settings, self._backend
+            session_id, self._embedder, self._attach, self._settings, self.backend
         )
         self._stores[session_id] = session
         session.attach(space, self._clock())
         self._sessions[session_id] = session
         await self._drop_idle()
-        await self._end(self._sessions.values(), len(self._sessions) - self._backend.limit)
+        await self._end(self._sessions.values(), len(self._sessions) - self.backend.limit)
         self._start_resting()
         return session
 
@@ -362,23 +350,23 @@ class SessionRegistry:
 
     async def _drop_idle(self, *, expire: bool = True) -> None:
         now = self._clock()
-        since = now - self._ttl
+        since = now - self.keeps_for
         for session in [session for session in self._sessions.values() if session.busy]:
             self._mark_used(session, now)
         for session in list(self._sessions.values()):
             if session.used >= since:
                 break
             # A lasting session may have been used by another process: the sweep below checks its recorded use.
-            await self._end([session], to_stay=self._backend.lasting)
+            await self._end([session], to_stay=self.backend.lasting)
         if expire and now >= self._next_sweep:
-            self._next_sweep = now + min(self._ttl / SWEEPS_PER_TTL, SWEEP_EVERY)
+            self._next_sweep = now + min(self.keeps_for / SWEEPS_PER_TTL, SWEEP_EVERY)
             try:
-                await run_sync(self._backend.expire, now, self._ttl)
+                await run_sync(self.backend.expire, now, self.keeps_for)
             except EvidenceStoreError as error:
                 logger.warning("cannot delete expired sessions: %s", error)
 
     def _expiry(self, session_id: str, used: float) -> float:
-        return used + self._ttl if self.lasting and self._backend.is_begun(session_id) else 0.0
+        return used + self.keeps_for if self.backend.lasting and self.backend.is_begun(session_id) else 0.0
 
     def _listed(self, session_id: str, info: KeptSession) -> KeptSession:
         used = info.used or self._clock()  # a session without a known date counts as used now
@@ -399,13 +387,13 @@ class SessionRegistry:
 
     async def _close(self, session: EvidenceStore, *, to_stay: bool = True) -> None:
         """Close a session, and delete it unless it is `to_stay`."""
-        if to_stay and self.lasting and not self._backend.remote:
+        if to_stay and self.backend.lasting and not self.backend.remote:
             await session.record_use()
         await session.settle(to_stay=to_stay)
         space = session.detach()
         del self._sessions[session.session_id]
         with anyio.CancelScope(shield=True):
-            await run_sync(self._backend.release if to_stay else self._backend.delete, space)
+            await run_sync(self.backend.release if to_stay else self.backend.delete, space)
 
 
 def _digest(owner: str) -> str:

@@ -55,11 +55,11 @@ class Listing:
         return ProviderReport(name=self.name, status="ok", results=self.found.total)
 
 
+@dataclass(frozen=True)
 class CitationIndexes:
     """The services that know about citations, besides the source of the papers itself."""
 
-    def __init__(self, services: Sequence[CitingLookup] = ()) -> None:
-        self._services = tuple(services)
+    services: Sequence[CitingLookup] = ()
 
     async def citing(self, pmid: str, *, seconds: float) -> list[Listing]:
         """What each service answers in its share of so many seconds; all are asked at the same time."""
@@ -78,14 +78,14 @@ class CitationIndexes:
             found[service.name] = Listing(service.name, service.title, known)
 
         async with anyio.create_task_group() as tasks:
-            for service in self._services:
+            for service in self.services:
                 tasks.start_soon(ask, service)
-        return [found[one.name] for one in self._services]
+        return [found[one.name] for one in self.services]
 
     async def with_counts(self, kept: Kept, *, seconds: float) -> Kept:
         """Evidence with how often each paper has been cited, by the first service that counts; one request."""
         pmids = list(dict.fromkeys(one.citation.pmid for one in kept.evidence if one.citation.pmid))[:COUNTED_AT_ONCE]
-        service = next((one for one in self._services if one.counts_citations), None)
+        service = next((one for one in self.services if one.counts_citations), None)
         if service is None or not pmids:
             return kept
         try:

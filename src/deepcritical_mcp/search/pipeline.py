@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, eq=False)
 class SourceSearch:
     """Searches a source for a query and its variants, and keeps the results in the caller's session.
 
@@ -73,20 +74,11 @@ class SourceSearch:
     cites a paper; with `counts`, also how often those of every search have been cited.
     """
 
-    def __init__(
-        self,
-        source: Source,
-        *,
-        seconds: float = 45.0,
-        witness: Witness | None = None,
-        citations: CitationIndexes | None = None,
-        counts: bool = False,
-    ) -> None:
-        self.source = source
-        self._seconds = seconds
-        self._witness = witness or Witness()
-        self._citations = citations or CitationIndexes()
-        self._counts = counts
+    source: Source
+    seconds: float = 45.0
+    witness: Witness = field(default_factory=Witness)
+    citations: CitationIndexes = field(default_factory=CitationIndexes)
+    counts: bool = False
 
     async def search(
         self, request: SearchRequest, session: EvidenceStore, *, tool: str = "", progress: Progress = no_progress
@@ -118,7 +110,7 @@ class SourceSearch:
     async def _search(self, request: SearchRequest, session: EvidenceStore, recording: Recording) -> SearchResult:
         source, queries, progress = self.source, request.queries, recording.progress
         await progress(0.05, f"{source.title}: asking {counted(len(queries), 'query', 'queries')}")
-        outcomes, ranking = await ask_source(source, request, max_seconds=self._seconds, progress=progress)
+        outcomes, ranking = await ask_source(source, request, max_seconds=self.seconds, progress=progress)
         recording.answered(outcomes)
         page = await self._page(ranking, request, session)
         result = self._report(outcomes, ranking, page, session.session_id)
@@ -133,7 +125,7 @@ class SourceSearch:
         found = [records[id].model_copy(update={"found_by": ranking.found_by[id]}) for id in there]
         contested: tuple[str, ...] = ()
         if source.witnessed:
-            found, contested = await self._witness.completed(found)
+            found, contested = await self.witness.completed(found)
         chosen, left_out = request.leave_out(found, ranking.scores)
         unwanted = len(found) - len(chosen)
         held = list[str]()
@@ -259,7 +251,7 @@ class SourceSearch:
         except ProviderError as error:
             own = replace(own, error=search_failure(source, error))
         if kind == CITED_BY and len(own.found.ids) < max_results:
-            others = await self._citations.citing(id, seconds=self._seconds)
+            others = await self.citations.citing(id, seconds=self.seconds)
         if own.error and not any(one.all_ids for one in others):
             raise own.error
         return [own, *others]
@@ -305,8 +297,8 @@ class SourceSearch:
             by_id[item.id] = same.model_copy(update={"found_by": tuple(sorted(numbers))})
         kept = Kept(tuple(by_id.values()), tuple(item.id for item in items), new, related, tuple(errors))
         recording.note(ids=tuple(dict.fromkeys((*kept.ids, *recording.entry.ids))), new=kept.new)
-        if self._counts or recording.entry.kind == "citations":
-            kept = await self._citations.with_counts(kept, seconds=self._seconds)
+        if self.counts or recording.entry.kind == "citations":
+            kept = await self.citations.with_counts(kept, seconds=self.seconds)
         await recording.progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
         return kept
 
@@ -317,7 +309,7 @@ class SourceSearch:
         user said, and why it is not the record. Costs at most one request, and none for records in the session."""
         outage, found = f"{self.source.title} did not answer in time", dict[str, Publication]()
         also = [id for id, _ in claims if id]
-        with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self._seconds)):
+        with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self.seconds)):
             try:
                 found, _ = await gather(self.source, NOTHING_FOUND, (), session, also=also)
                 outage = ""
@@ -435,6 +427,7 @@ class SearchHandler:
     """
 
     def __init__(self, sources: Sequence[Source], *, seconds: float = 45.0, witness: Witness | None = None) -> None:
+        witness = witness or Witness()
         self._searches = [SourceSearch(source, seconds=seconds, witness=witness) for source in sources]
 
     async def search(

@@ -71,12 +71,12 @@ async def list_sessions(
     page = matching[offset : offset + PAGE]
     following = offset + len(page)
     registry = (await application(ctx).services()).sessions
-    expired = await registry.expired(owner=caller()) if finds_titles(ctx) else []
-    chosen = "" if registry.lasting or not own else "Sessions are kept in memory and end with the server."
+    expired = await registry.gone(owner=caller(), only_expired=True) if finds_titles(ctx) else []
+    chosen = "" if registry.backend.lasting or not own else "Sessions are kept in memory and end with the server."
     warnings = [
         f"offset {offset} is beyond the last session." if offset >= len(matching) > 0 else "",
-        KEPT_LATER if registry.lasting and not all(one.expires for one in page) else "",
-        registry.warning or chosen,
+        KEPT_LATER if registry.backend.lasting and not all(one.expires for one in page) else "",
+        registry.backend.warning or chosen,
         "" if finds_titles(ctx) else ONLY_THIS,
         *(f"{one.session_id}: {one.damage}" for one in page if one.damage),
         *map(_expired, expired[:MAX_EXPIRED]),
@@ -169,8 +169,8 @@ async def _session_deleted(ctx: ToolContext, registry: SessionRegistry, session_
         is_damaged = True
     await registry.drop(session_id, owner=caller())
     step = "The next search or add_evidence opens a new session."
-    if registry.undo_seconds:
-        hours = f"{registry.undo_seconds / 3_600:g}"
+    if registry.backend.undo_seconds:
+        hours = f"{registry.backend.undo_seconds / 3_600:g}"
         step += (
             f" The text stays on disk for {hours} hours. To undo this until then: clear_session "
             f'session_id="{session_id}" undo=true.'
@@ -195,7 +195,7 @@ async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session
             "There is nothing to undo: this session is not deleted, and nothing was removed from it within a day. "
             f'Nothing has changed. list_evidence session_id="{session_id}" shows what it has.'
         )
-    if not registry.undo_seconds:
+    if not registry.backend.undo_seconds:
         raise InvalidInputError("undo is unavailable: this server does not keep deleted sessions.")
     session = await continued(ctx, await registry.restore(session_id, owner=caller()))
     held = await page_of(session.store, 0, 0)

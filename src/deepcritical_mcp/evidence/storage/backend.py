@@ -259,8 +259,9 @@ class Backend(Protocol):
     def restore(self, session_id: str, owner: str) -> None:
         """Take back the deletion of a session of `owner`, if it was deleted less than `undo_seconds` ago."""
 
-    def deleted(self, owner: str | None) -> dict[str, KeptSession]:
-        """The sessions of `owner` that `restore` can bring back, and of which text is still on disk."""
+    def gone(self, owner: str | None, only_expired: bool) -> dict[str, KeptSession]:
+        """The sessions of `owner` that `restore` can bring back, and of which text is still on disk: those that the
+        user has deleted, and those that nobody has used for their time."""
         return {}
 
     def erase(self, session_id: str, owner: str) -> None:
@@ -286,12 +287,8 @@ class Backend(Protocol):
         """
         return {}
 
-    def expired(self, owner: str | None) -> dict[str, KeptSession]:
-        """Those that nobody has used for their time, and that can be restored."""
-        return {}
-
     def expire(self, now: float, ttl: float) -> None:
-        """Delete the closed sessions that have not been used for `ttl` seconds at Unix time `now`; see `expired`."""
+        """Delete the closed sessions that have not been used for `ttl` seconds at Unix time `now`; see `gone`."""
 
     def check(self) -> None:
         """Check that sessions can be kept.

@@ -235,7 +235,7 @@ async def read_session(ctx: ToolContext, session_id: str) -> EvidenceStore:
         if not is_id:
             raise SessionNotFoundError(unknown_title(session_id, await registry.sessions(owner=owner))) from error
         days = f"{registry.keeps_for / 86_400:.3g}"
-        kept = f"Sessions are kept for {days} days after their last use. " if registry.lasting else ""
+        kept = f"Sessions are kept for {days} days after their last use. " if registry.backend.lasting else ""
         raise SessionNotFoundError(f"{SessionNotFoundError().message} {kept}".strip()) from error
 
 
@@ -259,7 +259,7 @@ async def _named_session(ctx: ToolContext, session_id: str) -> CallSession:
 
 def _must_be_named(registry: SessionRegistry, key: str) -> bool:
     """Whether the next call must name its session: it may reach another replica, which has defaults of its own."""
-    return not key or (key.startswith(CALLER_KEY) and registry.remote)
+    return not key or (key.startswith(CALLER_KEY) and registry.backend.remote)
 
 
 def finds_titles(ctx: ToolContext) -> bool:
@@ -298,14 +298,14 @@ async def session_note(ctx: ToolContext, session_id: str) -> str:
     beside = BESIDE if await current_id(ctx) not in ("", session_id) else ""
     if not session_id:
         return ""
-    if registry.lasting:
+    if registry.backend.lasting:
         with suppress(DeepCriticalError):
             title = (await registry.get(session_id, owner=caller())).title
             named = f' ("{clipped(title, MAX_TITLE_SHOWN)}")' if title else ""
             until = registry.kept_until(session_id)
             when = f"until {day(until)}" if until else "once there is something in it"
             return f"This session{named} is kept {when}. {beside}".strip()
-    return registry.warning or beside
+    return registry.backend.warning or beside
 
 
 async def search_of(ctx: ToolContext, source: str) -> SourceSearch:
