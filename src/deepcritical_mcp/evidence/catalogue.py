@@ -133,8 +133,7 @@ class Catalogue:
 
     def vectors(self, id: str) -> int:
         """How many vectors the publication with that id has; 0 if there is none."""
-        item = self._items.get(id)
-        return item.vectors if item else 0
+        return item.vectors if (item := self._items.get(id)) else 0
 
     def put(self, item: KeptItem, texts: IndexedTexts | None = None) -> None:
         """Add a publication, or replace its earlier state under the same id, and under others if its members had
@@ -168,8 +167,12 @@ class Catalogue:
             else:
                 self._waiting[id] = None
             if item.given:
-                for stale in self._earlier(id, members):
-                    self._drop(stale)
+                # Others that consist of the same members, before more joined them.
+                others = {*self._keys.having(*(("id", member.identity.id) for member in members))} - {id}
+                facts = [member.facts for member in members]
+                for other in others:
+                    if all(member.facts in facts for member in self._members[other]):
+                        self._drop(other)
             self.next_order = max(self.next_order, item.order + 1)
             self._links.put(id, item.similar)
 
@@ -215,12 +218,6 @@ class Catalogue:
     def has_long_texts(self) -> bool:
         """Whether any text has parts."""
         return len(self._texts.passages) > 0
-
-    def _earlier(self, id: str, members: Cluster) -> list[str]:
-        """Other publications that consist of the same members, before others joined them."""
-        others = {*self._keys.having(*(("id", member.identity.id) for member in members))} - {id}
-        facts = [member.facts for member in members]
-        return [other for other in others if all(member.facts in facts for member in self._members[other])]
 
     def catch_up(self) -> None:
         """Load what other processes have written since the last call."""

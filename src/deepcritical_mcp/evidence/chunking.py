@@ -136,11 +136,6 @@ def indexed_text(publication: Publication) -> str:
     return "\n".join(filter(None, (title and f"{title}.", *contents))) or publication.title
 
 
-def everything_said(publication: Publication) -> str:
-    """The title and all texts of a publication."""
-    return "\n".join((publication.title, *(text.content for text in publication.texts)))
-
-
 def own_title(publication: Publication, text: Text) -> str:
     """The title, unless it is missing or the text begins with it."""
     title = publication.title

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Hashable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache
@@ -194,8 +194,9 @@ async def score_sentences(embedder: PassageEmbedder, question: str, texts: Seque
     return [[score(next(numbers)) for _ in some] for some in found]
 
 
-def missing_terms(question: str, text: str) -> set[str]:
-    """The abbreviations of the question that do not occur in `text`."""
+def missing_terms(question: str, publication: Publication) -> set[str]:
+    """The abbreviations of the question that occur neither in the title nor in the texts of a publication."""
+    text = "\n".join((publication.title, *(text.content for text in publication.texts)))
     return {term for term in _abbreviations(question) - _abbreviations(text) if term not in text}
 
 
@@ -353,30 +354,24 @@ CLOSE_COVERAGE = 0.5
 
 
 def best_within(
-    passages: Sequence[Passage],
-    question: str,
-    cosines: Sequence[float],
-    page: PassagePage,
-    words_weight: float,
-    floor: float = 0.0,
-    wanted: Callable[[str], bool] | None = None,
+    passages: Sequence[Passage], question: str, cosines: Sequence[float], page: PassagePage, weight: float, floor: float
 ) -> tuple[tuple[DocumentPassage, ...], int]:
     """The page of the passages that answer best, best first, those of a part together, and the offset of the next page,
-    -1 if there is none; `cosines` to the question are known of the first passages. Only passages with `wanted` anchors
-    are shown. A passage is close to the question with a cosine from `floor` on, or most of its words.
+    -1 if there is none; `cosines` to the question are known of the first passages, and words have that `weight`. A passage
+    is close to the question with a cosine from `floor` on, or most of its words.
 
     Every passage has the title's words, so rarity is counted within the paper.
     """
     scores = scores_among((passage.content for passage in passages), question, b=0.0)
     lexical, coverage = scores.at(map(str, range(len(passages))))
     relevance = [*cosines, *lexical[len(cosines) :].tolist()]
-    found = hybrid_scores(relevance, lexical, coverage, scores.terms, words_weight).tolist()
+    found = hybrid_scores(relevance, lexical, coverage, scores.terms, weight).tolist()
     ranked = zip(found, passages, standings(passages), strict=True)
     total = [score + priority(one, question, known) for score, one, known in ranked]
     best = [
         at
         for at in sorted(range(len(passages)), key=lambda at: -total[at])
-        if not wanted or wanted(passages[at].anchor or ABSTRACT)
+        if not page.wanted or page.wanted(passages[at].anchor or ABSTRACT)
     ]
     close = {at for at in best if coverage[at] >= CLOSE_COVERAGE or (at < len(cosines) and cosines[at] >= floor)}
     close = close if cosines else {*best}

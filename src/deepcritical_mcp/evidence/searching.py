@@ -130,10 +130,11 @@ class Search:
         query: str,
         words: Sequence[WordScores],
         vectors: NDArray[np.float32] | None,
-        min_relevance: float,
+        least: float,
         page: PassagePage,
     ) -> Found:
-        """See `EvidenceStore.search`; `words` and `vectors` are the variants', the latter None without a model."""
+        """See `EvidenceStore.search`; `words` and `vectors` are the variants', the latter None without a model; `least`
+        is the lowest relevance."""
         most = page.offset + page.limit + 1 + AHEAD
         asked = self._variants(query, words, vectors, most)
         scores = self._ranked(asked, most + EXTRA_CANDIDATES)
@@ -143,7 +144,7 @@ class Search:
         bare = {id for id, one in wholes.items() if one.is_bare and not wanted >= {*words_of(one.publication.title)}}
         ranking = sorted(scores, key=lambda unit: (unit in bare, -scores[unit]))
         relevance = self._relevance(asked[0], ranking)
-        folded = self._folded([unit for unit in ranking if relevance[unit] >= min_relevance])
+        folded = self._folded([unit for unit in ranking if relevance[unit] >= least])
         ranked = [*islice(_spread(folded, scores), page.offset + page.limit + 1)]
 
         def shown(some: slice) -> list[_Shown]:
@@ -163,7 +164,6 @@ class Search:
         question: str,
         vector: NDArray[np.float32] | None,
         page: PassagePage,
-        wanted: Callable[[str], bool] | None,
         abstract: Sequence[tuple[Passage, Vector]] = (),
     ) -> tuple[tuple[DocumentPassage, ...], int]:
         """See `EvidenceStore.best_passages`; `vector` is the question's, None without a model; `abstract` are passages
@@ -173,7 +173,7 @@ class Search:
         known = [own for _, own in abstract] + [vectors[number] for number, _ in numbered if number < len(vectors)]
         cosines = [] if vector is None else [float(np.dot(vector, one)) for one in known]
         passages = [passage for passage, _ in abstract] + [passage for _, passage in numbered]
-        return best_within(passages, question, cosines, page, self._weight, self._floor, wanted)
+        return best_within(passages, question, cosines, page, self._weight, self._floor)
 
     def closest(
         self, query: str, vectors: NDArray[np.float32] | None, exclude: Set[str], limit: int, min_relevance: float

@@ -332,7 +332,7 @@ class SessionAccess:
                 return False
             found = iter(vectors)
             embedded = [(one, start, [next(found) for _ in passages]) for one, start, passages in rows]
-            batch = Batch(catalogue, calibration=self._embedder.calibration)
+            batch = Batch(catalogue, self.calibration)
             for some in batches(embedded, WRITTEN_AT_ONCE):
                 await self._write_alone(partial(batch.store_vectors, some))
             return True
@@ -359,8 +359,7 @@ def removed_items(space: Space, ids: Collection[str]) -> dict[str, KeptItem]:
     kept = space.documents([name for name in space.rows.keys("document", PREFIX) if not _is_old(name)])
     found = {name: unpacked(text.encode("utf-8", "surrogatepass")) for name, text in kept.items()}
     if ids:
-        names = {name: {item.id, *(one.id for one in item.members)} for name, item in found.items()}
-        return {name: item for name, item in found.items() if not names[name].isdisjoint(ids)}
+        return {name: one for name, one in found.items() if {one.id, *(each.id for each in one.members)} & {*ids}}
     last = max(map(_removed_at, found), default=0)
     return {name: item for name, item in found.items() if _removed_at(name) == last}
 

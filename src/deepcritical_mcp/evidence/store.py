@@ -17,7 +17,7 @@ from deepcritical_mcp.deadline import TO_EMBED, TO_EMBED_FOR_ANSWER, seconds_for
 from deepcritical_mcp.errors import SessionFullError
 from deepcritical_mcp.evidence.adding import AddOutcome, Batch, Decision, NewPublication
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope, everything_said
+from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope
 from deepcritical_mcp.evidence.embedding.projection import Point, project
 from deepcritical_mcp.evidence.paper_passages import (
     abstract_of,
@@ -145,11 +145,11 @@ class EvidenceStore(SessionAccess):
             return with_sections(found.evidence, [stored_text(catalogue, item.id) for item in found.evidence])
 
     async def best_passages(
-        self, id: str, question: str, page: PassagePage = FIRST_PAGE, wanted: Callable[[str], bool] | None = None
+        self, id: str, question: str, page: PassagePage = FIRST_PAGE
     ) -> tuple[tuple[DocumentPassage, ...], int]:
         """The passages of a stored text that answer `question` best, by meaning and by words alike, best first, those
         of a part together, rows of a table with its caption and header; and the offset of the next page, -1 if there
-        is none. Only those with `wanted` anchors. () for an unknown id. `id` is the text's, see `Publication.id_of`."""
+        is none. () for an unknown id. `id` is the text's, see `Publication.id_of`."""
         async with self._session() as catalogue:
             if (found := stored_text(catalogue, id)) is None:
                 return (), -1
@@ -160,7 +160,7 @@ class EvidenceStore(SessionAccess):
             vector = None if vectors is None else vectors[0]
             search = Search(catalogue, self.calibration)
             abstract = await abstract_of(self._embedder, publication, text, by_meaning=vector is not None)
-            asked = (publication.id, text, question, vector, page, wanted, abstract)
+            asked = (publication.id, text, question, vector, page, abstract)
             return await run_sync(search.within, *asked, abandon_on_cancel=True)
 
     async def text(self, id: str) -> tuple[Publication, Text] | None:
@@ -198,7 +198,7 @@ class EvidenceStore(SessionAccess):
                 for content, where in one.answers(chosen, brief) if chosen else ():
                     item = by_part(catalogue.shown(held[place.id], one.text), content)
                     found[place].append(item.model_copy(update=where))
-            return found, {id: missing_terms(question, everything_said(one)) for id, one in held.items()}
+            return found, {id: missing_terms(question, one) for id, one in held.items()}
 
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]:
         """Up to `limit` items close in meaning to `query`, closest first, except `exclude` and what is nearly identical
@@ -354,7 +354,14 @@ class EvidenceStore(SessionAccess):
             for rows in batches(new, WRITTEN_AT_ONCE):
                 decisions += await self._add_batch(catalogue, rows)
         outcomes = await run_sync(lambda: tuple(one.outcome(catalogue) for one in decisions if one))
-        await self._index({outcome.publication.id for outcome in outcomes}, catalogue)
+        lacking = [*{outcome.publication.id for outcome in outcomes}.intersection(catalogue.waiting())]
+        # Few passages are embedded now, more in the background.
+        count = sum(len(passages) for *_, passages in catalogue.missing(lacking, EMBEDDED_AT_ONCE + 1))
+        if 0 < count <= EMBEDDED_AT_ONCE and not self._embedder.failure:
+            while await self._index_more(lacking, catalogue):
+                pass
+        if lacking:
+            self._start_indexing(catalogue)
         if left_out := len(decisions) - len(outcomes):
             added = [outcome.publication.id for outcome in outcomes if outcome.status == "added"]
             raise SessionFullError(
@@ -380,12 +387,7 @@ class EvidenceStore(SessionAccess):
             await self._write_alone(partial(write, some))
 
     async def _add_batch(self, catalogue: Catalogue, new: Sequence[NewPublication]) -> Sequence[Decision | None]:
-        batch = Batch(
-            catalogue,
-            calibration=self._embedder.calibration,
-            max_evidence=self._settings.max_evidence,
-            dedup_threshold=self._settings.dedup_threshold,
-        )
+        batch = Batch(catalogue, self.calibration, self._settings.max_evidence, self._settings.dedup_threshold)
         async with self._writing:
             decisions = await self._write(lambda: batch.add(new))
             # What could not be embedded, e.g. because the model is busy, is not tried again while others wait for this
@@ -397,16 +399,6 @@ class EvidenceStore(SessionAccess):
                 for some in batches(rows, WRITTEN_AT_ONCE):
                     await self._write(partial(batch.store_vectors, some))
         return decisions
-
-    async def _index(self, ids: set[str], catalogue: Catalogue) -> None:
-        """Embed what these publications still lack: few passages now, more in the background."""
-        lacking = [id for id in catalogue.waiting() if id in ids]
-        count = sum(len(passages) for *_, passages in catalogue.missing(lacking, EMBEDDED_AT_ONCE + 1))
-        if 0 < count <= EMBEDDED_AT_ONCE and not self._embedder.failure:
-            while await self._index_more(lacking, catalogue):
-                pass
-        if lacking:
-            self._start_indexing(catalogue)
 
 
 def _with_status(item: KeptItem, current: Publication) -> KeptItem:

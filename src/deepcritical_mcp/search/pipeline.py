@@ -63,6 +63,7 @@ from deepcritical_mcp.text import counted
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
+Records = Sequence[Publication]
 logger = logging.getLogger(__name__)
 
 
@@ -134,7 +135,7 @@ class SourceSearch:
             chosen = [one for one, id in zip(chosen, held, strict=True) if not id]
         known = len(found) - unwanted - len(chosen)
         unrelated = stubs_of(source, page.ids, records)
-        kept = await self._kept(chosen, queries[0], ranking, session, recording, unrelated=unrelated)
+        kept = await self._kept(chosen, queries[0], ranking, session, recording, unrelated)
         reach = _reach(page, ranking, request)
         places, offsets = {records[id].id: place for place, id in enumerate(ranking.ids, 1) if id in records}, ()
         # With `only_new` the next page leaves out what this one has kept, so that it must not start earlier.
@@ -216,7 +217,7 @@ class SourceSearch:
         seed = records[id]
         there = [one for one in wanted if one in records]
         found = [records[one].model_copy(update={"found_by": linked.found_by[one]}) for one in there]
-        kept = await self._kept(found, seed.title, linked, session, recording, unrelated=[seed])
+        kept = await self._kept(found, seed.title, linked, session, recording, [seed])
         reports = [one.report for one in asked]
         reports += [one for one in kept.counters if one.name not in {report.name for report in reports}]
         result = SearchResult(
@@ -258,19 +259,18 @@ class SourceSearch:
 
     async def _kept(
         self,
-        found: Sequence[Publication],
+        found: Records,
         query: str,
         ranking: Ranking,
         session: EvidenceStore,
         recording: Recording,
-        *,
-        unrelated: Sequence[Publication],
+        omitted: Records,
     ) -> Kept:
         """Publications kept in the session, in their order, and scored against `query` (those of a source that is
         scored have the source's scores, or none). The log has what was kept, besides what it has already.
 
         If the session cannot keep the publications, they are returned anyway, with an error. The `found_by` of the
-        evidence refers to the positions of the ranking's queries. What is `unrelated` was omitted on purpose and must
+        evidence refers to the positions of the ranking's queries. What was `omitted` on purpose must
         not appear as related evidence.
         """
         await recording.progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
@@ -286,7 +286,7 @@ class SourceSearch:
             for outcome, score in zip(outcomes, given, strict=True):
                 similar = dict.fromkeys((*outcome.evidence.similar, *(id for id, _ in outcome.folds)))
                 items.append(outcome.evidence.model_copy(update={"similar": tuple(similar), "relevance": score}))
-            others = await session.known(unrelated)
+            others = await session.known(omitted)
             related = await session.related(query, exclude={*(item.id for item in items), *filter(None, others)})
         except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
             errors.append(f"The results were found, but not all could be kept: {error.message}")

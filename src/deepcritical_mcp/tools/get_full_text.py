@@ -237,7 +237,9 @@ class _DocumentAnswer:
 
         page = page._replace(length=length)
         try:
-            passages, following = await self._session.store.best_passages(self._found.id, question, page, wanted)
+            passages, following = await self._session.store.best_passages(
+                self._found.id, question, page._replace(wanted=wanted)
+            )
         except (SessionError, EvidenceStoreError) as error:
             return (), -1, f"Passages could not be ranked: {error.message}"
         where = "these sections" if chosen else "this text"

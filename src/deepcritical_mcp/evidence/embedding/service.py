@@ -405,7 +405,15 @@ class SentenceTransformerSource:
         Raises:
             EmbeddingError: the extra is not installed, or the model does not exist or cannot be read.
         """
-        load = _loader()
+        try:
+            importlib.import_module("transformers.utils.logging").disable_progress_bar()
+            load = importlib.import_module("sentence_transformers").SentenceTransformer
+        except Exception as error:  # not installed, or a broken torch, which raises many kinds
+            raise EmbeddingError(
+                "DEEPCRITICAL_EMBEDDING_MODEL needs an extra that is not installed, or cannot be imported "
+                f"({type(error).__name__}): pip install 'deepcritical-mcp[sentence-transformers]'. "
+                "Or unset it to use the model that comes with deepcritical-mcp."
+            ) from error
         try:
             return SentenceTransformerModel(load(str(self._folder) if self._folder.is_dir() else self._model))
         except Exception as error:  # torch, transformers, the hub and the network each raise their own
@@ -435,18 +443,6 @@ class SentenceTransformerModel:
                 return encode(readable, batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False)
         except Exception as error:  # see `load`
             raise EmbeddingError(f"The embedding model failed on a text ({type(error).__name__}).") from error
-
-
-def _loader() -> Callable[[str], Any]:
-    try:
-        importlib.import_module("transformers.utils.logging").disable_progress_bar()
-        return importlib.import_module("sentence_transformers").SentenceTransformer
-    except Exception as error:  # not installed, or a broken torch, which raises many kinds
-        raise EmbeddingError(
-            "DEEPCRITICAL_EMBEDDING_MODEL needs an extra that is not installed, or cannot be imported "
-            f"({type(error).__name__}): pip install 'deepcritical-mcp[sentence-transformers]'. "
-            "Or unset it to use the model that comes with deepcritical-mcp."
-        ) from error
 
 
 def _digest(folder: Path) -> str:

@@ -24,6 +24,8 @@ from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.storage.chroma_rows import ServerRows
 
+    Rows = SessionFile | ServerRows
+
 
 class Space:
     """The place of one session. The rows that were written are the truth; the index of its passages is built from them.
@@ -40,12 +42,7 @@ class Space:
         lock: held by the thread that reads or changes the session, because `rows` may be replaced meanwhile.
     """
 
-    def __init__(
-        self,
-        session_id: str,
-        rows: SessionFile | ServerRows,
-        create: Callable[[KeptSession], SessionFile] | None = None,
-    ) -> None:
+    def __init__(self, session_id: str, rows: Rows, create: Callable[[KeptSession], SessionFile] | None = None) -> None:
         self.session_id = session_id
         self.lock = threading.RLock()
         self.rows, self._model = rows, rows.info.model
@@ -56,7 +53,7 @@ class Space:
         self._state = 0
 
     @classmethod
-    def of_model(cls, session_id: str, rows: SessionFile | ServerRows, model: str) -> Self:
+    def of_model(cls, session_id: str, rows: Rows, model: str) -> Self:
         """A session that was kept; if its vectors are not from `model`, they are discarded, since those of two models
         cannot be compared."""
         if rows.info.model != model:

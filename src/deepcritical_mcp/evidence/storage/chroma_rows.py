@@ -326,10 +326,15 @@ class ServerRows:
 
     def _take_turn(self) -> _Turn:
         other, seen = None, 0.0
+        metadata = _metadata(self.info)  # by which it is deleted, if need be, with unused sessions
         while True:
             began = time.monotonic()
-            if collection := self._created_turn():
-                return _Turn(collection, began)
+            try:
+                turn = self._client.create_collection(self._name + TURN, metadata=metadata, embedding_function=None)
+                return _Turn(turn, began)
+            except ChromaError as error:
+                if "already exists" not in str(error):
+                    raise
             holder = _found(self._client, self._name + TURN)
             if holder is not None and (state := (holder.id, holder.metadata)) != other:
                 other, seen = state, time.monotonic()
@@ -337,17 +342,6 @@ class ServerRows:
                 logger.warning("a process has not ended its turn to change a session; it is ended")
                 self._end(holder)
             time.sleep(random.uniform(*_PAUSES))
-
-    def _created_turn(self) -> Collection | None:
-        metadata = _metadata(self.info)  # by which it is deleted, if need be, with unused sessions
-        try:
-            return self._client.create_collection(
-                self._name + TURN, metadata=metadata, embedding_function=None, get_or_create=False
-            )
-        except ChromaError as error:
-            if "already exists" in str(error):
-                return None
-            raise
 
     def _end(self, turn: Collection) -> None:
         """End a turn that took too long. Deleting it by name could hit the next turn, so it is renamed first, which
