@@ -357,8 +357,8 @@ def best_within(
     passages: Sequence[Passage], question: str, cosines: Sequence[float], page: PassagePage, weight: float, floor: float
 ) -> tuple[tuple[DocumentPassage, ...], int]:
     """The page of the passages that answer best, best first, those of a part together, and the offset of the next page,
-    -1 if there is none; `cosines` to the question are known of the first passages, and words have that `weight`. A passage
-    is close to the question with a cosine from `floor` on, or most of its words.
+    -1 if there is none; `cosines` to the question are known of the first passages, and words have that `weight`. A
+    passage is close to the question with a cosine from `floor` on, or most of its words.
 
     Every passage has the title's words, so rarity is counted within the paper.
     """

@@ -258,13 +258,7 @@ class SourceSearch:
         return [own, *others]
 
     async def _kept(
-        self,
-        found: Records,
-        query: str,
-        ranking: Ranking,
-        session: EvidenceStore,
-        recording: Recording,
-        omitted: Records,
+        self, found: Records, query: str, ranking: Ranking, session: EvidenceStore, call: Recording, omitted: Records
     ) -> Kept:
         """Publications kept in the session, in their order, and scored against `query` (those of a source that is
         scored have the source's scores, or none). The log has what was kept, besides what it has already.
@@ -273,7 +267,7 @@ class SourceSearch:
         evidence refers to the positions of the ranking's queries. What was `omitted` on purpose must
         not appear as related evidence.
         """
-        await recording.progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
+        await call.progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
         given, errors = [ranking.scores.get(one.id, 0.0) for one in found], list[str]()
         items = [Evidence.of(one, relevance=score) for one, score in zip(found, given, strict=True)]
         related, new = tuple[RelatedEvidence, ...](), 0
@@ -296,10 +290,10 @@ class SourceSearch:
             numbers = {*same.found_by, *(ranking.queries.index(one) + 1 for one in publication.found_by)}
             by_id[item.id] = same.model_copy(update={"found_by": tuple(sorted(numbers))})
         kept = Kept(tuple(by_id.values()), tuple(item.id for item in items), new, related, tuple(errors))
-        recording.note(ids=tuple(dict.fromkeys((*kept.ids, *recording.entry.ids))), new=kept.new)
-        if self.counts or recording.entry.kind == "citations":
+        call.note(ids=tuple(dict.fromkeys((*kept.ids, *call.entry.ids))), new=kept.new)
+        if self.counts or call.entry.kind == "citations":
             kept = await self.citations.with_counts(kept, seconds=self.seconds)
-        await recording.progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
+        await call.progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
         return kept
 
     async def verified(
