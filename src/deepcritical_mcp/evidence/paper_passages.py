@@ -28,7 +28,7 @@ from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page
 from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.excerpts import Span, best_sentences, has_figures, quoted, section_labels, sentences
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentPassage, Evidence, Publication, Text
-from deepcritical_mcp.text import CONJUNCTIONS, NEGATIONS, QUESTION_WORDS, cut_at_sentence
+from deepcritical_mcp.text import CONJUNCTIONS, NEGATIONS, QUESTION_WORDS
 
 _failure: ContextVar[str] = ContextVar("failure", default="")
 _loss: ContextVar[str] = ContextVar("loss", default="")
@@ -140,8 +140,6 @@ ENOUGH_ALONE = 0.3
 """The same where the model says nothing, because it is busy or missing."""
 SHORT_OVERRUN = 50
 """Characters by which a passage may be longer than asked for before it is worth a gap."""
-MAX_BEGINNING = 8_000
-"""Characters of a text in a list of the session's evidence."""
 NEARLY_BEST = 0.6
 """Share of the best sentence's score down to which others are quoted with it."""
 CHOSEN_BY_WORDS = "The sentences that are quoted were chosen by words only."
@@ -247,11 +245,6 @@ def by_part(item: Evidence, brief: str) -> Evidence:
     """`item` by a part of its text."""
     cut = brief != item.content
     return item.model_copy(update={"content": brief, "content_truncated": cut}) if cut else item
-
-
-def beginning(item: Evidence) -> Evidence:
-    """`item`; a long text by its beginning."""
-    return by_part(item, cut_at_sentence(item.content, MAX_BEGINNING))
 
 
 async def shortened(embedder: PassageEmbedder, question: str, texts: Mapping[str, int]) -> dict[str, str]:
@@ -378,12 +371,8 @@ def best_within(
 
     def shown(some: slice) -> tuple[DocumentPassage, ...]:
         chosen = best[some]
-        return tuple(
-            _shown([passages[chosen[at]] for at in numbers], max(relevance[chosen[at]] for at in numbers)).model_copy(
-                update={"is_close": any(chosen[at] in close for at in numbers)}
-            )
-            for numbers in by_place([passages[at] for at in chosen])
-        )
+        groups = [[chosen[at] for at in numbers] for numbers in by_place([passages[at] for at in chosen])]
+        return tuple(_shown(passages, group, relevance, is_close=not close.isdisjoint(group)) for group in groups)
 
     place = page_of(len(best), page, lambda some: page.length(shown(some)))
     return shown(place), place.stop if place.stop < len(best) else -1
@@ -410,13 +399,16 @@ async def abstract_of(
     return [] if vectors is None else [*zip(found, vectors, strict=True)]
 
 
-def _shown(passages: Sequence[Passage], relevance: float) -> DocumentPassage:
+def _shown(
+    passages: Sequence[Passage], group: Sequence[int], relevance: Sequence[float], *, is_close: bool
+) -> DocumentPassage:
     """What is quoted of one part, or of a text without parts, beginning with the passage that answers best."""
-    quotation, first = together(passages), passages[0]
+    quotation, first = together([passages[at] for at in group]), passages[group[0]]
     part, is_abstract = first.part, first.text.kind == ABSTRACT
     return DocumentPassage(
         anchor=ABSTRACT if part is None and is_abstract else quotation.anchor,
         section=part.path if part else ("Abstract",) if is_abstract else (),
         text=quotation.content,
-        relevance=min(max(relevance, 0.0), 1.0),
+        relevance=min(max(0.0, *(relevance[at] for at in group)), 1.0),
+        is_close=is_close,
     )

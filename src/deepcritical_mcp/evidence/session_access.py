@@ -133,7 +133,7 @@ class SessionAccess:
                 with anyio.CancelScope(shield=True), contextlib.suppress(EvidenceStoreError, SessionError):
                     if catalogue is not None:
                         await run_sync(catalogue.keep_derived)
-                    await run_sync(self._alone, space.rest)
+                    await run_sync(self._alone, space.table.clear)
 
     async def record_use(self) -> None:
         """Record its last use where it is kept, if that can be written."""

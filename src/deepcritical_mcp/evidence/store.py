@@ -21,7 +21,6 @@ from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope
 from deepcritical_mcp.evidence.embedding.projection import Point, project
 from deepcritical_mcp.evidence.paper_passages import (
     abstract_of,
-    beginning,
     best_answers,
     by_part,
     missing_terms,
@@ -42,11 +41,13 @@ from deepcritical_mcp.models import (
     ScreeningMark,
     Text,
 )
-from deepcritical_mcp.text import batches
+from deepcritical_mcp.text import batches, cut_at_sentence
 
 EMBEDDED_AT_ONCE = 64
 """Publications, and passages of long texts, that a call embeds before it goes on; the rest is embedded in the
 background."""
+MAX_BEGINNING = 8_000
+"""Characters of a text in a list of the session's evidence."""
 
 T = TypeVar("T")
 
@@ -259,7 +260,7 @@ class EvidenceStore(SessionAccess):
         async with self._session() as catalogue:
             ids = catalogue.ids()[offset : offset + limit]
             shown = await run_sync(shown_items, catalogue, ids, abandon_on_cancel=True)
-            return [beginning(item) for item in shown.values()]
+            return [by_part(one, cut_at_sentence(one.content, MAX_BEGINNING)) for one in shown.values()]
 
     async def ids(self) -> list[str]:
         """All ids in insertion order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -115,22 +116,15 @@ class FullTexts:
             warnings = (*told_first(kept), *_about_text(text, ""))
             attempts = (Attempt(provider=SESSION, status="full_text"),)
             return FoundText("full_text", kept, text, kept.id_of(text), attempts, (), warnings)
-        if not tool:
-            return await self._found(document, held, session, progress)
-        async with Recording(lookup_entry(tool, [document.name]), session) as recording:
-            found = await self._found(document, held, session, progress)
+        recording = Recording(lookup_entry(tool, [document.name]), session)
+        async with recording if tool else nullcontext():
+            await progress(0.1, "looking for the record")
+            key = (document.ids, document.url, held and (held.id, held.is_record))
+            search = await self._in_flight.ask(key, partial(self._find_copy, document, held, progress))
+            await progress(0.8, "keeping the text in the session")
+            found = await self._kept(document, search, session)
             recording.read(found, is_new=held is None)
         return replace(found, warnings=tuple(filter(None, (*found.warnings, recording.problem))))
-
-    async def _found(
-        self, document: DocumentId, held: Publication | None, session: ReadingSession, progress: Progress
-    ) -> FoundText:
-        await progress(0.1, "looking for the record")
-
-        key = (document.ids, document.url, held and (held.id, held.is_record))
-        search = await self._in_flight.ask(key, partial(self._find_copy, document, held, progress))
-        await progress(0.8, "keeping the text in the session")
-        return await self._kept(document, search, session)
 
     async def fetch(
         self, documents: Sequence[DocumentId], session: ReadingSession, *, progress: Progress = no_progress

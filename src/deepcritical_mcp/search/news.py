@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import anyio
 from pydantic import Field, ValidationError
 
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, Progress, no_progress, seconds_before
 from deepcritical_mcp.errors import DeepCriticalError, InvalidInputError, ProviderError
@@ -137,16 +138,7 @@ def _end(entry: LoggedSearch) -> int:
     return entry.first - 1 + entry.examined
 
 
-_KINDS: Mapping[NoticeKind, NewsKind] = {
-    "retraction": "retracted",
-    "partial_retraction": "corrected",
-    "concern": "concern",
-    "erratum": "corrected",
-    "update": "superseded",
-    "published": "published",
-    "republished": "corrected",
-    "result": "trial",
-}
+_KINDS = cast("Mapping[NoticeKind, NewsKind]", data_table(__file__, "news_kinds.txt"))
 _MAX_REFERENCE = 300
 
 

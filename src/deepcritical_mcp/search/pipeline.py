@@ -126,7 +126,7 @@ class SourceSearch:
         found = [records[id].model_copy(update={"found_by": ranking.found_by[id]}) for id in there]
         contested: tuple[str, ...] = ()
         if source.witnessed:
-            found, contested = await self.witness.completed(found)
+            found, contested, _ = await self.witness.completed(found)
         chosen, left_out = request.leave_out(found, ranking.scores)
         unwanted = len(found) - len(chosen)
         held = list[str]()

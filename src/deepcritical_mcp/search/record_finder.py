@@ -217,7 +217,7 @@ class RecordFinder:
             for one, (record, copy) in zip(batch, answers or (), strict=bool(answers)):
                 if copy:
                     one.copies[provider.name] = copy
-                if record and agree(one.wanted.ids, ids_of(record)):
+                if record and compared(one.wanted.ids, ids_of(record)) != "different":
                     one.found(record)
                 elif copy and copy.status == "not_found":
                     one.lacks(provider.name, copy.detail)
@@ -236,7 +236,8 @@ class RecordFinder:
                 found = await _answer(batch, service.records([one.wanted.ids for one in batch]))
                 for one, record in zip(batch, found or (), strict=bool(found)):
                     # A trial's record has its present number, whatever number was asked for.
-                    if isinstance(record, Publication) and agree(one.wanted.ids._replace(nct=""), ids_of(record)):
+                    ids = one.wanted.ids._replace(nct="")
+                    if isinstance(record, Publication) and compared(ids, ids_of(record)) != "different":
                         one.found(record)
                         continue
                     # A remark names the DOI, which must be the caller's own.
@@ -265,11 +266,6 @@ def other_number(given: RecordIds, record: Publication) -> str:
         if name != "nct" and one and own[name] and compared(*pair) == "different":
             return f"{LABELS[name]} {one} is not that record's, which is {own[name]}"
     return ""
-
-
-def agree(one: RecordIds, other: RecordIds) -> bool:
-    """Whether the identifiers can be those of one document: no number that identifies it differs."""
-    return compared(one, other) != "different"
 
 
 def compared(one: RecordIds, other: RecordIds) -> str:

@@ -140,38 +140,24 @@ class ReferenceFinder:
 
     async def _from_pubmed(self, matches: Sequence[ReferenceMatch], end: float) -> None:
         found: dict[str, None] = {}
-        titled = [one for one in matches if _title_query(one.reference)]
-        for batch in batches(titled, IN_ONE_SEARCH):
-            found |= await self._by_title(batch)
+        if pubmed := self._pubmed:
+            for batch in batches([one for one in matches if _title_query(one.reference)], IN_ONE_SEARCH):
+                query = " OR ".join(dict.fromkeys(_title_query(one.reference) for one in batch))
+                request, limit = pubmed.request(query="title"), _HITS_EACH * len(batch)
+                try:
+                    found |= dict.fromkeys((await pubmed.ask(query, request, offset=0, limit=limit)).ids)
+                except ProviderError as error:
+                    for one in batch:
+                        one.failures.append(error)
+        asked = [(match, place) for match in matches for place in _places(match.reference)]
         for service in self._places:
-            found |= await self._by_place(service, matches)
+            for batch in batches(asked, 100):
+                try:
+                    found |= dict.fromkeys(filter(None, await service.at_places([place for _, place in batch])))
+                except ProviderError as error:
+                    for one in {id(match): match for match, _ in batch}.values():
+                        one.failures.append(error)
         await self._consider(matches, [RecordIds(pmid=pmid) for pmid in found], end)
-
-    async def _by_title(self, batch: Sequence[ReferenceMatch]) -> dict[str, None]:
-        if self._pubmed is None:
-            return {}
-        query = " OR ".join(dict.fromkeys(_title_query(one.reference) for one in batch))
-        request = self._pubmed.request(query="title")
-        try:
-            answer = await self._pubmed.ask(query, request, offset=0, limit=_HITS_EACH * len(batch))
-        except ProviderError as error:
-            for one in batch:
-                one.failures.append(error)
-            return {}
-        return dict.fromkeys(answer.ids)
-
-    async def _by_place(self, service: PlaceLookup, matches: Sequence[ReferenceMatch]) -> dict[str, None]:
-        asked = [(one, place) for one, match in enumerate(matches) for place in _places(match.reference)]
-        found: dict[str, None] = {}
-        for batch in batches(asked, 100):
-            try:
-                ids = await service.at_places([place for _, place in batch])
-            except ProviderError as error:
-                for one in {one for one, _ in batch}:
-                    matches[one].failures.append(error)
-                continue
-            found |= dict.fromkeys(filter(None, ids))
-        return found
 
     async def _from_reader(
         self, reader: ReferenceLookup, matches: Sequence[ReferenceMatch], stop: float, end: float

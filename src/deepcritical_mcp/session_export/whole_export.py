@@ -16,6 +16,7 @@ import anyio
 import anyio.lowlevel
 from anyio.to_thread import run_sync
 
+from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.deadline import TO_RECHECK_EXPORT, seconds_for
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import EXPORT_FILES, NOTES_IN, ExportFormat, with_notes, written_entries
@@ -36,17 +37,7 @@ _OF_SESSION = ("search-log", "news")
 """Formats about the whole session, of which nothing can be chosen."""
 
 
-_TYPES = {
-    "text": (".txt", "text/plain"),
-    "markdown": (".md", "text/markdown"),
-    "html": (".html", "text/html"),
-    "csv": (".csv", "text/csv"),
-    "json": (".json", "application/json"),
-    "bibtex": (".bib", "application/x-bibtex"),
-    "ris": (".ris", "application/x-research-info-systems"),
-    "csl-json": (".json", "application/json"),
-    "jsonl": (".jsonl", "application/x-ndjson"),
-}
+_TYPES = {form: (ending, type) for form, ending, type in map(str.split, data_lines(__file__, "file_types.txt"))}
 """The ending of a file in one form, and its type."""
 _MEDIA_TYPES = dict(_TYPES.values())
 OUTPUTS: Mapping[AnyFormat, tuple[str, ...]] = {

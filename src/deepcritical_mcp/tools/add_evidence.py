@@ -108,7 +108,7 @@ async def add_evidence(
     records = {index: one.publication for index, one in found.items() if one.publication}
     witness, told = (await application(ctx).services()).witness, list(_unasked(found))
     if _requests_for([one.ids for one in wanted.values()]) < MAX_REQUESTS:
-        checked, contested = await witness.completed([*records.values()])
+        checked, contested, _ = await witness.completed([*records.values()])
         records, told = dict(zip(records, checked, strict=True)), [*told, *contested]
     elif untold := witness.not_asked([*records.values()]):
         told.append(f"{untold}, because looking them up took {MAX_REQUESTS} requests: export_evidence asks it.")

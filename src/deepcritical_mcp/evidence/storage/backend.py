@@ -65,7 +65,7 @@ class Space:
     def read(self) -> list[KeptItem]:
         """Everything stored, unordered."""
         with self.lock:
-            self.rest()
+            self.table.clear()
             self._state = self.rows.state()
             with self.rows.reading():
                 self.rows.refresh()
@@ -148,13 +148,9 @@ class Space:
         found = self.rows.values("document", names)
         return {name: found[name].decode("utf-8", "surrogatepass") for name in names if name in found}
 
-    def rest(self) -> None:
-        """Release memory until it is used again; no other call may use the space meanwhile."""
-        self.table.clear()
-
     def close(self) -> None:
         """Stop using the session; one in memory is gone."""
-        self.rest()
+        self.table.clear()
         self.rows.close()
 
     def _begin(self) -> None:
