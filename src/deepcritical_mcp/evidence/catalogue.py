@@ -95,7 +95,7 @@ class Catalogue:
     @classmethod
     def of(cls, space: Space) -> Catalogue:
         """The catalogue of everything that `space` holds; of two items with the same id, the first wins."""
-        catalogue, derived = cls(space), space.derived()
+        catalogue, derived = cls(space), {row.key: row.value for row in space.rows.changed("derived")}
         kept: dict[str, KeptItem] = {}
         for item in space.read():
             kept.setdefault(item.id, item)

@@ -80,7 +80,13 @@ class ItemFinder:
         for (item, _), lookup in zip(asked, found, strict=True):
             item.lookup = lookup
         for item in items:
-            _choose(item)
+            lookup, text = item.lookup, item.document.text
+            title = item.document.title or (item.reference.says.title if item.reference else text.title if text else "")
+            if lookup and lookup.record and lookup.others and title:
+                # Of several records with one DOI, those with the title that is written.
+                several = (lookup.record, *lookup.others)
+                if fitting := [one for one in several if title_agreement(title, one) != "differs"]:
+                    lookup.record, lookup.others = fitting[0], fitting[1:]
             item.wrong = _contradiction(item)
         # A reference that leads to no record, or what is written beside a number that leads to another one.
         open_ones = [one for one in items if not one.document.text and (one.wrong or not one.record)]
@@ -100,16 +106,6 @@ def _item(document: DocumentId) -> _Item:
         return _Item(document, None, document.ids)
     named = RecordIds() if compared(document.ids, reference.ids) == "different" else reference.ids
     return _Item(document, reference, RecordIds(*(own or one for own, one in zip(document.ids, named, strict=True))))
-
-
-def _choose(item: _Item) -> None:
-    """Of several records with one DOI, keep those with the title that is written."""
-    lookup, text = item.lookup, item.document.text
-    title = item.document.title or (item.reference.says.title if item.reference else text.title if text else "")
-    if lookup and lookup.record and lookup.others and title:
-        several = (lookup.record, *lookup.others)
-        if fitting := [one for one in several if title_agreement(title, one) != "differs"]:
-            lookup.record, lookup.others = fitting[0], fitting[1:]
 
 
 def _contradiction(item: _Item) -> str:

@@ -224,8 +224,9 @@ async def gather_news(
 
     Raises the errors of `EvidenceStore`; an outage is no error, but among those of the news.
     """
-    seconds = seconds_before(TO_KEEP_RESULTS, cap=seconds)
-    return await _Watch(store, searches, witness, progress, seconds).gather(web=web)
+    return await _Watch(store, searches, witness, progress, seconds_before(TO_KEEP_RESULTS, cap=seconds)).gather(
+        web=web
+    )
 
 
 @dataclass
@@ -282,8 +283,8 @@ class _Watch:
         self._state = self._state.model_copy(update=fields)
         await self._store.keep_document(_STATE, self._state.model_dump_json(exclude_defaults=True))
 
-    def _with(self, items: Sequence[NewsItem]) -> tuple[NewsItem, ...]:
-        return tuple(dict.fromkeys((*self._state.items, *items)))
+    async def _tell(self, items: Sequence[NewsItem]) -> None:
+        await self._save(items=tuple(dict.fromkeys((*self._state.items, *items))))
 
     async def _recover(self, watched: Sequence[WatchedSearch]) -> None:
         """Take up what a watch that was interrupted had added to the session, but not told."""
@@ -295,7 +296,7 @@ class _Watch:
             kept = await self._store.publications([id for id in added if id not in told])
             found = [(one, [query for query in one.found_by if query in queries]) for one in kept.values()]
             items = [_new(one.id, vancouver(one), queries[by[0]], by) for one, by in found if by]
-            await self._save(items=self._with(items))
+            await self._tell(items)
         await self._save(after=ids[-1] if ids else "")
 
     async def _search(self, watched: Sequence[WatchedSearch]) -> int:
@@ -363,7 +364,7 @@ class _Watch:
         self._errors |= dict.fromkeys(f"{clipped(one.name, 120)}: {error}" for error in result.errors)
         found = [(item, [queries[number - 1] for number in item.found_by] if queries else []) for item in new]
         items = [_new(item.id, item.citation.reference, one, by) for item, by in found]
-        await self._save(items=self._with(items))
+        await self._tell(items)
 
     async def _check(self, ids: Sequence[str]) -> bool:
         """Ask for the status of the records left in this round; whether there was time for all of them."""
@@ -408,7 +409,7 @@ class _Watch:
             items += _news(old, new)
             changed += [new] if status_fields(new) != status_fields(old) else []
         # First the news: if it were lost, the changed status would never be told.
-        await self._save(items=self._with(items))
+        await self._tell(items)
         if changed:
             await self._store.set_statuses(changed)
         silent = (one for place, one in enumerate(held) if place not in answered)

@@ -118,7 +118,8 @@ class SourceSearch:
         recording.note(examined=page.examined)
         recording.ended(result, new=0, known=page.known)
         if not page.ids:
-            return await self._empty(request, page, result, session)
+            why = filter(None, [await self._why_empty(request, page, result.total_found)])
+            return result.model_copy(update={"warnings": _unique(result.warnings, why, session.warnings())})
         if source.two_step:
             await progress(0.4, f"fetching {len(page.ids)} of {ranking.total:,} records")
         records, missing = await gather(source, ranking, page.ids, session)
@@ -377,27 +378,22 @@ class SourceSearch:
             from_cache=any(outcome.answer.from_cache for outcome in outcomes),
         )
 
-    async def _empty(
-        self, request: SearchRequest, page: Page, result: SearchResult, session: EvidenceStore
-    ) -> SearchResult:
-        """The result of a search without records to show, with the reason."""
-        warnings: list[str] = []
-        if not result.total_found:
-            try:
-                spelling, query = await self.source.spelling(request.queries[0]), request.queries[0]
-                if spelling and spelling.casefold() != query.casefold():
-                    warnings.append(f'Nothing found. Did you mean "{spelling}"?')
-            except ProviderError as error:
-                logger.info("no spelling suggestion: %s", error.code)
-        elif page.known:
+    async def _why_empty(self, request: SearchRequest, page: Page, total: int) -> str:
+        """Why a search has no records to show."""
+        if page.known and total:
             more = f"Continue with offset={page.next_offset}, or pass" if page.next_offset >= 0 else "Pass"
-            warnings.append(
-                f"This session already has the {counted(len(page.known), 'result')} that were checked. {more} "
-                "only_new=false to see them again."
-            )
-        elif result.total_found and request.offset >= result.total_found:
-            warnings.append(f"There are {result.total_found:,} results; offset {request.offset:,} is beyond the last.")
-        return result.model_copy(update={"warnings": _unique(result.warnings, warnings, session.warnings())})
+            checked = f"This session already has the {counted(len(page.known), 'result')} that were checked."
+            return f"{checked} {more} only_new=false to see them again."
+        if total:
+            is_beyond = request.offset >= total
+            return f"There are {total:,} results; offset {request.offset:,} is beyond the last." if is_beyond else ""
+        try:
+            spelling, query = await self.source.spelling(request.queries[0]), request.queries[0]
+        except ProviderError as error:
+            logger.info("no spelling suggestion: %s", error.code)
+            return ""
+        is_other = spelling and spelling.casefold() != query.casefold()
+        return f'Nothing found. Did you mean "{spelling}"?' if is_other else ""
 
 
 def _reach(page: Page, ranking: Ranking, request: SearchRequest) -> Iterator[str]:

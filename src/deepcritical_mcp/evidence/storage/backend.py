@@ -126,12 +126,8 @@ class Space:
         """The first vectors [passages, dimension] of each publication: so many, by id."""
         return {id: some for id, count in counts.items() if (some := self.table.get(id, count)) is not None}
 
-    def derived(self) -> dict[str, bytes]:
-        """What `keep_derived` stored of items that have not been written since, by id."""
-        return {row.key: row.value for row in self.rows.changed("derived")}
-
     def keep_derived(self, rows: Mapping[str, bytes]) -> None:
-        """Keep what was derived from stored items, by id; it may be lost at any time."""
+        """Keep what was derived from stored items, by id, until they are written again; it may be lost at any time."""
         self.rows.keep_derived(rows, self._seen)
 
     def keep_documents(self, contents: Mapping[str, str]) -> None:
