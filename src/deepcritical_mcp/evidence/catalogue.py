@@ -326,7 +326,7 @@ class Catalogue:
         long = [
             f"{one.id}: {len(left)} of {start + len(left)} passages are still being indexed: their order may change."
             for one, start, left in rows
-            if self.layout(one.id).has_long_texts
+            if self.layout(one.id).total > self.layout(one.id).short
         ]
         more = counted(len(long) - MAX_NAMED, "more paper is", "more papers are")
         short = counted(len(rows) - len(long), "item is", "items are")
@@ -364,7 +364,7 @@ class Catalogue:
         if self._held(id).publication.form != "preprint":
             return False
         articles = [one for one in versions if one in ranked and self._held(one).publication.form != "preprint"]
-        return any(not is_passage(unit) or self.layout(one).has_long_texts for one in articles)
+        return any(not is_passage(unit) or one.total > one.short for one in map(self.layout, articles))
 
     def names(self, id: str) -> list[str]:
         """The ids that refer to publication `id`: its own, and those of its members that do not belong to another one

@@ -99,7 +99,7 @@ class _Variant:
         """The scores of units; the word score stands in for a missing cosine."""
         lexical, coverage = self.words.at(units)
         near = [self.cosines.get(unit, own) for unit, own in zip(units, lexical.tolist(), strict=True)]
-        found = hybrid_scores(near, lexical, coverage, self.words.terms, self.weight)
+        found = hybrid_scores(near, lexical, coverage, self.words.wholes.terms, self.weight)
         added = [self.priority(unit) if is_passage(unit) else OF_A_WHOLE for unit in units]
         return dict(zip(units, (found + added).tolist(), strict=True))
 

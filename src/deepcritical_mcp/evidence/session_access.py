@@ -81,6 +81,7 @@ class SessionAccess:
 
     Attributes:
         calibration: what was measured with the model.
+        users: how many calls are using it now.
         awake: whether its indexes are in memory.
         lost: whether the open session turned out to be gone, or must be opened again.
         used, recorded: when it was last used, and the last use that its place has recorded (Unix seconds).
@@ -110,12 +111,7 @@ class SessionAccess:
         self._first = ""
         self._mutex = threading.RLock()
         """The lock of the space: the work of a cancelled call may not have ended yet."""
-        self._users = self._size = self._searches = 0
-
-    @property
-    def busy(self) -> bool:
-        """Whether a call is using the session now."""
-        return self._users > 0
+        self.users = self._size = self._searches = 0
 
     @property
     def size(self) -> int:
@@ -126,7 +122,7 @@ class SessionAccess:
         """Release the memory of the indexes, unless a call is using them; the next call builds them again."""
         async with self._opening:
             space = self._space  # it may be closed meanwhile
-            if self.awake and space is not None and not self.busy and self._mutex.acquire(blocking=False):
+            if self.awake and space is not None and not self.users and self._mutex.acquire(blocking=False):
                 self._mutex.release()
                 self._size = self.size
                 catalogue, self._catalogue, self.awake = self._catalogue, None, False
@@ -217,7 +213,7 @@ class SessionAccess:
 
     @contextlib.asynccontextmanager
     async def _session(self) -> AsyncGenerator[Catalogue]:
-        self._users += 1
+        self.users += 1
         try:
             if self._space is None or self._catalogue is None or self.lost:
                 await self._open()
@@ -238,8 +234,8 @@ class SessionAccess:
                 raise SessionNotFoundError() from None
             raise
         finally:
-            self._users -= 1
-            if not self.busy and self._catalogue is not None:
+            self.users -= 1
+            if not self.users and self._catalogue is not None:
                 self._catalogue.forget_gone()
 
     async def _open(self) -> None:

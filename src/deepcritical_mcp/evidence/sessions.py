@@ -68,6 +68,7 @@ class SessionRegistry:
     Attributes:
         backend: where sessions are kept.
         keeps_for: seconds for which a session is kept after its last use.
+        defaults: the ids of default sessions, by key and owner, see `default`.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class SessionRegistry:
         self._sessions: dict[str, EvidenceStore] = {}
         self._resting: asyncio.Task[None] | None = None
         """Lets sessions rest, so that no call waits until those of others do."""
-        self._defaults: dict[tuple[str, str], str] = {}
+        self.defaults: dict[tuple[str, str], str] = {}
         self._stores: WeakValueDictionary[str, EvidenceStore] = WeakValueDictionary()
         # One for each session and for each default: a lock for all would make every call wait for a slow backend.
         self._locks: WeakValueDictionary[str | tuple[str, str], anyio.Lock] = WeakValueDictionary()
@@ -117,8 +118,6 @@ class SessionRegistry:
             SessionBusyError: another process has locked it.
             EvidenceStoreError: it cannot be read.
         """
-        if not is_session_id(session_id):
-            raise SessionNotFoundError()
         await self._drop_idle()
         async with self._lock(session_id):
             return await self._find(session_id, _digest(owner))
@@ -176,24 +175,16 @@ class SessionRegistry:
         """The default session of `key` (a connection or a process) and `owner`; a fresh one if there is none."""
         name = (key, owner)
         async with self._lock(name):
-            known = self._defaults.get(name)
+            known = self.defaults.get(name)
             if known is not None:
                 try:
                     return await self.get(known, owner=owner)
                 except SessionNotFoundError:
                     logger.info("the default session is gone, opening a fresh one")
             store = await self.open(owner=owner)
-            if self._defaults.get(name) in (None, known):  # else another call has named one meanwhile
-                self._defaults[name] = store.session_id
+            if self.defaults.get(name) in (None, known):  # else another call has named one meanwhile
+                self.defaults[name] = store.session_id
             return store
-
-    def adopt(self, key: str, session_id: str, *, owner: str = "") -> None:
-        """Make this session the default of `key`."""
-        self._defaults[(key, owner)] = session_id
-
-    def default_id(self, key: str, *, owner: str = "") -> str:
-        """The id of `key`'s default session, "" if there is none; opens nothing."""
-        return self._defaults.get((key, owner), "")
 
     async def drop(self, session_id: str, *, owner: str = "") -> None:
         """Delete a session with all its evidence, even one that cannot be read. It can be restored for `undo_seconds`.
@@ -201,8 +192,6 @@ class SessionRegistry:
         Raises:
             SessionNotFoundError: it is unknown, expired, deleted, or another owner's.
         """
-        if not is_session_id(session_id):
-            raise SessionNotFoundError()
         await self._drop_idle()
         async with self._lock(session_id):
             try:
@@ -212,7 +201,7 @@ class SessionRegistry:
                     raise
             else:
                 await self._close(session, to_stay=False)
-            self._defaults = {name: id for name, id in self._defaults.items() if id != session_id}
+            self.defaults = {name: id for name, id in self.defaults.items() if id != session_id}
 
     async def gone(self, *, owner: str = "", only_expired: bool = False) -> list[KeptSession]:
         """The deleted and expired sessions of `owner` that `restore` can bring back and `erase` deletes for good."""
@@ -226,8 +215,6 @@ class SessionRegistry:
 
     async def restore(self, session_id: str, *, owner: str = "") -> EvidenceStore:
         """A session that was dropped less than `undo_seconds` ago, as it was; otherwise like `get`."""
-        if not is_session_id(session_id):
-            raise SessionNotFoundError()
         async with self._lock(session_id):
             await run_sync(self.backend.restore, session_id, _digest(owner))
             session = await self._find(session_id, _digest(owner))
@@ -251,7 +238,7 @@ class SessionRegistry:
             if self._resting is not None:
                 await asyncio.wait({self._resting})
         if not self.backend.lasting:
-            self._defaults = {name: id for name, id in self._defaults.items() if id in self._sessions}
+            self.defaults = {name: id for name, id in self.defaults.items() if id in self._sessions}
 
     async def aclose(self) -> None:
         """Close all sessions and the backend. If the backend is lasting, they can be opened again."""
@@ -286,6 +273,9 @@ class SessionRegistry:
                 session.rested = now if not session.awake else 0.0
 
     def _lock(self, name: str | tuple[str, str]) -> anyio.Lock:
+        """Of the session with that id, or of a default or the titles of an owner."""
+        if isinstance(name, str) and not is_session_id(name):
+            raise SessionNotFoundError()
         return self._locks.setdefault(name, anyio.Lock())
 
     async def _find(self, session_id: str, owner: str) -> EvidenceStore:
@@ -351,7 +341,7 @@ class SessionRegistry:
     async def _drop_idle(self, *, expire: bool = True) -> None:
         now = self._clock()
         since = now - self.keeps_for
-        for session in [session for session in self._sessions.values() if session.busy]:
+        for session in [session for session in self._sessions.values() if session.users]:
             self._mark_used(session, now)
         for session in list(self._sessions.values()):
             if session.used >= since:
@@ -377,7 +367,7 @@ class SessionRegistry:
         for session in list(sessions):
             lock = self._lock(session.session_id)
             is_open = self._sessions.get(session.session_id) is session
-            if count > 0 and is_open and not session.busy and not lock.locked():
+            if count > 0 and is_open and not session.users and not lock.locked():
                 count -= 1
                 lock.acquire_nowait()  # and not `async with`, which lets other tasks run
                 try:

@@ -47,11 +47,6 @@ class Layout:
             self._passages = tuple(passages(self.publication))
         return self._passages
 
-    @property
-    def has_long_texts(self) -> bool:
-        """Whether some of them are passages of a long text."""
-        return self.total > self.short
-
     @classmethod
     def of(cls, publication: Publication) -> Layout:
         """The layout of a publication's present texts."""
@@ -64,11 +59,6 @@ class WordScores(NamedTuple):
 
     wholes: LexicalScores
     passages: LexicalScores
-
-    @property
-    def terms(self) -> int:
-        """Number of distinct words in the query."""
-        return self.wholes.terms
 
     def at(self, units: Sequence[str]) -> tuple[Scores, Scores]:
         """See `LexicalScores.at`."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import anyio
-
 from deepcritical_mcp.deadline import CITATION_COUNTS, CITING, seconds_for
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.models import ProviderReport, Publication, QueryReport, is_marked, status_label
-from deepcritical_mcp.search.search_steps import Kept, Ranking
+from deepcritical_mcp.search.search_steps import Kept, Ranking, for_each
 from deepcritical_mcp.sources.base import in_time
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
 
@@ -77,9 +75,7 @@ class CitationIndexes:
             known = replace(known, ids=ids, total=known.total - len(known.ids) + len(ids))
             found[service.name] = Listing(service.name, service.title, known)
 
-        async with anyio.create_task_group() as tasks:
-            for service in self.services:
-                tasks.start_soon(ask, service)
+        await for_each(ask, self.services)
         return [found[one.name] for one in self.services]
 
     async def with_counts(self, kept: Kept, *, seconds: float) -> Kept:

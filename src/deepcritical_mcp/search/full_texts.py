@@ -49,7 +49,7 @@ from deepcritical_mcp.search.item_finder import ItemFinder
 from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number, stub_of
 from deepcritical_mcp.search.recording import Recording, lookup_entry
 from deepcritical_mcp.search.reference_finder import ReferenceFinder
-from deepcritical_mcp.search.search_steps import ReadingSession
+from deepcritical_mcp.search.search_steps import ReadingSession, for_each
 from deepcritical_mcp.sources.base import Service, Source, in_time
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.text import clean_line, counted
@@ -183,9 +183,7 @@ class FullTexts:
                 remark = " ".join([*search.remarks, *(told_first(page) if page and page.source == "web" else ())])
                 found[number] = FoundRecord(page, remark=remark) if page else FoundRecord(None, verdict, reason)
 
-        async with anyio.create_task_group() as tasks:
-            for number, url in urls.items():
-                tasks.start_soon(read, number, url)
+        await for_each(read, urls, urls.values())
         return found
 
     async def _held(self, document: DocumentId, session: ReadingSession) -> Publication | None:

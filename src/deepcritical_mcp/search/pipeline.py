@@ -48,6 +48,7 @@ from deepcritical_mcp.search.search_steps import (
     Page,
     Ranking,
     ask_source,
+    for_each,
     fuse,
     gather,
     known_ids,
@@ -158,7 +159,7 @@ class SourceSearch:
                 "offsets": offsets,
                 "errors": (*result.errors, *missing, *kept.errors),
                 "warnings": _unique(result.warnings, contested, left_out, kept.problems, reach, session.warnings()),
-                "duplicates_removed": result.duplicates_removed + known + kept.merged,
+                "duplicates_removed": result.duplicates_removed + known + len(kept.ids) - len(kept.evidence),
                 "related": kept.related,
             }
         )
@@ -234,7 +235,7 @@ class SourceSearch:
                 kept.problems,
                 session.warnings(),
             ),
-            duplicates_removed=kept.merged,
+            duplicates_removed=len(kept.ids) - len(kept.evidence),
             ordered_by=linked_order(asked, query),
             related=kept.related,
             providers=tuple(reports),
@@ -441,9 +442,7 @@ class SearchHandler:
             except DeepCriticalError as error:
                 outcomes[search] = error
 
-        async with anyio.create_task_group() as tasks:
-            for search, request in zip(self._searches, requests, strict=True):
-                tasks.start_soon(run, search, request)
+        await for_each(run, self._searches, requests)
         outcomes = {search: outcomes[search] for search in self._searches}  # in their order
         causes = [one for one in outcomes.values() if isinstance(one, DeepCriticalError)]
         results = [one for one in outcomes.values() if isinstance(one, SearchResult)]

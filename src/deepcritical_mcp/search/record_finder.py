@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 import anyio
@@ -15,6 +16,7 @@ from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Attempt, Publication, publication_id
 from deepcritical_mcp.search.documents import PUBMED_OFF
+from deepcritical_mcp.search.search_steps import for_each
 from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, RecordLookup, Wanted
 from deepcritical_mcp.text import batches
@@ -224,9 +226,8 @@ class RecordFinder:
 
         for provider in self._providers:
             able = [one for one in lookups if one.record is None and not provider.off and provider.accepts(one.wanted)]
-            async with anyio.create_task_group() as tasks:
-                for batch in batches([one for one in able if not one.was_asked(provider.name)], provider.at_once):
-                    tasks.start_soon(ask, provider, batch)
+            able = [one for one in able if not one.was_asked(provider.name)]
+            await for_each(partial(ask, provider), batches(able, provider.at_once))
 
     async def _from_lookups(self, lookups: Sequence[Lookup]) -> None:
         """Records of services that take many documents at once, one service after the other."""

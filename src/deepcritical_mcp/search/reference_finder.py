@@ -19,6 +19,7 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice, vancouver
 from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, ids_of
 from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar, compare, read_reference
+from deepcritical_mcp.search.search_steps import for_each
 from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup, Wanted
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, STOP_WORDS, batches
@@ -184,9 +185,7 @@ class ReferenceFinder:
             # What the service describes may have a fuller record elsewhere.
             named.update(dict.fromkeys(ids_of(record) for record, _ in one.accepted if record in records))
 
-        async with anyio.create_task_group() as tasks:
-            for one in matches:
-                tasks.start_soon(ask, one)
+        await for_each(ask, matches)
         await self._consider(matches, [*named], end)
 
     async def _consider(self, matches: Sequence[ReferenceMatch], ids: Sequence[RecordIds], end: float) -> None:

@@ -193,7 +193,7 @@ async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = Tru
         registry, key = (await application(ctx).services()).sessions, _default_key(ctx)
         if not key and not may_open:
             raise SessionRequiredError()
-        before = registry.default_id(key, owner=caller())
+        before = registry.defaults.get((key, caller()), "")
         store = await (registry.default(key, owner=caller()) if key else registry.open(owner=caller()))
         session = CallSession(store, _must_be_named(registry, key), is_new=store.session_id != before)
     if about:
@@ -216,7 +216,7 @@ async def continued(ctx: ToolContext, store: EvidenceStore) -> CallSession:
     """That session, which the next call without an id continues."""
     registry, key = (await application(ctx).services()).sessions, _default_key(ctx)
     if key:
-        registry.adopt(key, store.session_id, owner=caller())
+        registry.defaults[key, caller()] = store.session_id
     return CallSession(store, announce=_must_be_named(registry, key))
 
 
@@ -274,13 +274,13 @@ async def own_sessions(ctx: ToolContext) -> list[KeptSession]:
     sessions = await registry.sessions(owner=caller())
     if finds_titles(ctx):
         return sessions
-    own = registry.default_id(_default_key(ctx), owner=caller())
+    own = registry.defaults.get((_default_key(ctx), caller()), "")
     return [one for one in sessions if one.session_id == own]
 
 
 async def current_id(ctx: ToolContext) -> str:
     """The id of the connection's default session; "" if none has been opened yet."""
-    return (await application(ctx).services()).sessions.default_id(_default_key(ctx), owner=caller())
+    return (await application(ctx).services()).sessions.defaults.get((_default_key(ctx), caller()), "")
 
 
 async def existing_session(ctx: ToolContext) -> EvidenceStore | None:
