@@ -10,23 +10,23 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from deepcritical_mcp.excerpts import Span, sentences
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NO_TITLE,
     PARAGRAPH_BREAK,
+    CitationSource,
     ParagraphAnchor,
     Part,
     Publication,
+    PublicationStatus,
     Text,
+    TextKind,
     matches_mark,
     own_spans,
 )
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.models import CitationSource, PublicationStatus, TextKind
 
 WHOLE_LIMIT = 4_000
 """Texts without parts up to this many characters get a single vector: longer than nearly every abstract."""

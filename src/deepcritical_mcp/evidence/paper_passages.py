@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import anyio
 import numpy as np
@@ -144,6 +144,7 @@ NEARLY_BEST = 0.6
 """Share of the best sentence's score down to which others are quoted with it."""
 CHOSEN_BY_WORDS = "The sentences that are quoted were chosen by words only."
 
+Embedded: TypeAlias = "tuple[Passage, Vector]"
 KeyT = TypeVar("KeyT", bound=Hashable)
 
 _NO_SUBJECT = NEGATIONS | QUESTION_WORDS | CONJUNCTIONS
@@ -380,7 +381,7 @@ def best_within(
 
 async def abstract_of(
     embedder: PassageEmbedder, publication: Publication, text: Text, *, by_meaning: bool
-) -> list[tuple[Passage, Vector]]:
+) -> list[Embedded]:
     """The abstract beside a full text, in passages as long as its, with their vectors, which are empty without
     `by_meaning`; [] for other texts, or if there is no time to embed it."""
     abstracts = [one for one in publication.texts if one.kind == ABSTRACT and not one.is_users]

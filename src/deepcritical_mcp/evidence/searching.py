@@ -15,7 +15,7 @@ from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import EVERYTHING, Passage, Scope, indexed_text, own_title
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, Calibration
 from deepcritical_mcp.evidence.lexical import hybrid_scores, scores_among
-from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, OF_A_WHOLE, best_within, priority
+from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, OF_A_WHOLE, Embedded, best_within, priority
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
 from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.evidence.text_index import WordScores, is_passage, split_unit, unit_of
@@ -158,13 +158,7 @@ class Search:
         return Found(evidence, parts, close, place.stop if place.stop < len(ranked) else -1)
 
     def within(
-        self,
-        id: str,
-        text: Text,
-        question: str,
-        vector: NDArray[np.float32] | None,
-        page: PassagePage,
-        abstract: Sequence[tuple[Passage, Vector]] = (),
+        self, id: str, text: Text, question: str, vector: Vector | None, page: PassagePage, abstract: Sequence[Embedded]
     ) -> tuple[tuple[DocumentPassage, ...], int]:
         """See `EvidenceStore.best_passages`; `vector` is the question's, None without a model; `abstract` are passages
         to rank besides those of the text, with their vectors."""

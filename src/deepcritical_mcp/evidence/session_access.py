@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import anyio
 import anyio.lowlevel
@@ -61,6 +61,8 @@ WRITTEN_AT_ONCE = 32
 PUBLICATION_BYTES = 20_000
 PASSAGE_BYTES = 6_000
 
+Opening: TypeAlias = "Callable[[SessionAccess], Awaitable[None]]"
+
 
 class SessionAccess:
     """The session's space and catalogue while it is open, its title, and its documents that are no evidence.
@@ -90,12 +92,7 @@ class SessionAccess:
     """
 
     def __init__(
-        self,
-        session_id: str,
-        embedder: Embedder,
-        open_session: Callable[[SessionAccess], Awaitable[None]],
-        settings: Settings,
-        backend: Backend,
+        self, session_id: str, embedder: Embedder, open_session: Opening, settings: Settings, backend: Backend
     ) -> None:
         self.session_id = session_id
         self.awake = self.lost = self.returns = False

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import httpx
+from chromadb import Collection
 from chromadb.api import ServerAPI
 from chromadb.api.client import Client
 from chromadb.config import System
@@ -21,9 +22,6 @@ from deepcritical_mcp.evidence.storage.chroma_rows import PAGE, TURN, WORDS, Ser
 from deepcritical_mcp.evidence.storage.stored_items import KeptSession, is_session_id
 from deepcritical_mcp.evidence.storage.vector_table import chroma_settings
 from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
-
-if TYPE_CHECKING:
-    from chromadb import Collection
 
 _MEANINGS = data_table(__file__, "chroma_refusals.txt")
 

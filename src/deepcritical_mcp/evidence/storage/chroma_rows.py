@@ -12,12 +12,14 @@ import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import httpx
 import numpy as np
+from chromadb import Collection, GetResult
 from chromadb.api.client import Client
 from chromadb.errors import ChromaError, NotFoundError
+from chromadb.types import Metadata
 from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, SessionNotFoundError
@@ -26,10 +28,6 @@ from deepcritical_mcp.evidence.storage.stored_items import UNKNOWN, KeptSession,
 from deepcritical_mcp.evidence.storage.version_0_2 import FORMAT as FORMAT_OF_0_2
 from deepcritical_mcp.evidence.storage.version_0_2 import item_of
 from deepcritical_mcp.text import batches
-
-if TYPE_CHECKING:
-    from chromadb import Collection, GetResult
-    from chromadb.types import Metadata
 
 logger = logging.getLogger(__name__)
 
