@@ -431,4 +431,4 @@ class Catalogue:
     def by_words(self, queries: Sequence[str]) -> list[WordScores]:
         """How well everything matches each query by words, see `LexicalIndex.score`."""
         with self._lock:
-            return [self._texts.score(query) for query in queries]
+            return [WordScores(self._texts.wholes.score(one), self._texts.passages.score(one)) for one in queries]

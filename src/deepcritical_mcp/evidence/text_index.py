@@ -120,7 +120,7 @@ class TextIndex:
     def __init__(self) -> None:
         self.layouts: dict[str, Layout] = {}
         self._units: dict[str, tuple[str, ...]] = {}
-        self._wholes = LexicalIndex()
+        self.wholes = LexicalIndex()
         self.passages = LexicalIndex(b=0.0)
 
     def put(self, id: str, texts: IndexedTexts) -> None:
@@ -140,12 +140,8 @@ class TextIndex:
         """What was put under `id`."""
         return IndexedTexts(self.layouts[id], {unit: self._of(unit).words_at(unit) for unit in self._units[id]})
 
-    def score(self, query: str) -> WordScores:
-        """See `LexicalIndex.score`."""
-        return WordScores(self._wholes.score(query), self.passages.score(query))
-
     def _of(self, unit: str) -> LexicalIndex:
-        return self.passages if is_passage(unit) else self._wholes
+        return self.passages if is_passage(unit) else self.wholes
 
 
 _ORIGIN = [5, __version__]

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from deepcritical_mcp.deadline import CITATION_COUNTS, CITING, seconds_for
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.models import ProviderReport, Publication, QueryReport, is_marked, status_label
-from deepcritical_mcp.search.search_steps import Kept, Ranking, for_each
+from deepcritical_mcp.search.record_finder import for_each
+from deepcritical_mcp.search.search_steps import Kept, Ranking
 from deepcritical_mcp.sources.base import in_time
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
 

@@ -46,10 +46,19 @@ from deepcritical_mcp.search.copies import (
 )
 from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText, told_first
 from deepcritical_mcp.search.item_finder import ItemFinder
-from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number, stub_of
+from deepcritical_mcp.search.record_finder import (
+    AT_ONCE,
+    Lookup,
+    RecordFinder,
+    for_each,
+    ids_of,
+    is_paper,
+    other_number,
+    stub_of,
+)
 from deepcritical_mcp.search.recording import Recording, lookup_entry
 from deepcritical_mcp.search.reference_finder import ReferenceFinder
-from deepcritical_mcp.search.search_steps import ReadingSession, for_each
+from deepcritical_mcp.search.search_steps import ReadingSession
 from deepcritical_mcp.sources.base import Service, Source, in_time
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.text import clean_line, counted

@@ -40,6 +40,7 @@ from deepcritical_mcp.search.citing import (
     linked_order,
     pooled,
 )
+from deepcritical_mcp.search.record_finder import for_each
 from deepcritical_mcp.search.recording import Recording, new_entry
 from deepcritical_mcp.search.search_steps import (
     NOTHING_FOUND,
@@ -48,7 +49,6 @@ from deepcritical_mcp.search.search_steps import (
     Page,
     Ranking,
     ask_source,
-    for_each,
     fuse,
     gather,
     known_ids,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 
@@ -16,7 +16,6 @@ from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Attempt, Publication, publication_id
 from deepcritical_mcp.search.documents import PUBMED_OFF
-from deepcritical_mcp.search.search_steps import for_each
 from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, RecordLookup, Wanted
 from deepcritical_mcp.text import batches
@@ -244,6 +243,13 @@ class RecordFinder:
                     # A remark names the DOI, which must be the caller's own.
                     is_own = isinstance(record, str) and (one.given.doi or not one.wanted.ids.doi)
                     one.lacks(service.name, (is_own and str(record)) or f"{service.title} has no record of it.")
+
+
+async def for_each(ask: Callable[..., Coroutine[Any, Any, None]], *given: Iterable[object]) -> None:
+    """Do something with each of some values, or of several values side by side, for all at the same time."""
+    async with anyio.create_task_group() as tasks:
+        for some in zip(*given, strict=True):
+            tasks.start_soon(ask, *some)
 
 
 async def _answer(lookups: Sequence[Lookup], asked: Awaitable[T]) -> T | None:

@@ -17,9 +17,8 @@ from deepcritical_mcp.evidence.identity_values import Identity, identity_of
 from deepcritical_mcp.evidence.titles import identifies, is_generic, tokens
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice, vancouver
-from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, ids_of
+from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, for_each, ids_of
 from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar, compare, read_reference
-from deepcritical_mcp.search.search_steps import for_each
 from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup, Wanted
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, STOP_WORDS, batches

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
@@ -112,13 +112,6 @@ class Page:
     examined: int = 0
 
 
-async def for_each(ask: Callable[..., Coroutine[Any, Any, None]], *given: Iterable[object]) -> None:
-    """Do something with each of some values, or of several values side by side, for all at the same time."""
-    async with anyio.create_task_group() as tasks:
-        for some in zip(*given, strict=True):
-            tasks.start_soon(ask, *some)
-
-
 async def ask_source(
     source: Source, request: SearchRequest, *, max_seconds: float, progress: Progress
 ) -> tuple[list[Outcome], Ranking]:
@@ -145,7 +138,9 @@ async def ask_source(
 
     reserved = TO_FETCH_RECORDS if source.two_step else TO_KEEP_RESULTS
     with anyio.move_on_after(seconds_before(reserved, cap=max_seconds)):
-        await for_each(ask, queries)
+        async with anyio.create_task_group() as tasks:
+            for query in queries:
+                tasks.start_soon(ask, query)
     late = f"{source.title} did not answer in time. Try again with fewer variants."
     outcomes = [found.get(one) or Outcome(one, error=ProviderTimeoutError(source.name, late)) for one in queries]
     ranking = rank(source, outcomes, offset=request.offset, start=start, size=size, limit=limit)
