@@ -146,17 +146,12 @@ class SessionAccess:
         """The session's title; "" if it has none."""
         return self._space.rows.info.title if self._space is not None else ""
 
-    async def set_title(self, title: str) -> None:
-        """Give the session this title; see `session_title`."""
-        async with self._session() as catalogue:
-            await self._in_thread(lambda: catalogue.space.rows.set_title(title, replacing=True))
-
     async def set_title_if_none(self, query: str) -> None:
         """Make its first query the title of a session that has none. If that cannot be written, the next one is."""
         if (title := title_of_query(query)) and not self.title:
             async with self._session() as catalogue:
                 with contextlib.suppress(EvidenceStoreError, SessionBusyError):
-                    await self._in_thread(lambda: catalogue.space.rows.set_title(title, replacing=False))
+                    await self._in_thread(lambda: catalogue.space.rows.set_title_if_none(title))
 
     async def keep_document(self, name: str, content: str) -> None:
         """Store a text of up to a few MB that is not evidence, e.g. a report, replacing an earlier one of that name; ""

@@ -154,14 +154,6 @@ class SessionRegistry:
             raise SessionNotFoundError()
         return await self.get(found.session_id, owner=owner)
 
-    async def name(self, session_id: str, title: str, *, owner: str = "") -> None:
-        """Give a session another title.
-
-        Raises InvalidInputError if this cannot be one, and what `get` raises.
-        """
-        given = session_title(title)
-        await (await self.get(session_id, owner=owner)).set_title(given)
-
     def naming(self, *, owner: str = "") -> anyio.Lock:
         """Held from the check whether `owner` already has a title until a session has been given it."""
         return self._lock(("titles of", owner))

@@ -131,7 +131,7 @@ class ServerRows:
         with translated("open a session"):
             rows = cls(client, session_id, info)
         if info.title:
-            rows.set_title(info.title, replacing=True)
+            rows.set_title_if_none(info.title)
         return rows
 
     @classmethod
@@ -256,11 +256,11 @@ class ServerRows:
             self._session.modify(metadata=_metadata(info))
         self.info = info
 
-    def set_title(self, title: str, *, replacing: bool) -> None:
-        """Write a title; if not `replacing`, only if there is none."""
+    def set_title_if_none(self, title: str) -> None:
+        """Write a title if there is none."""
         with translated("name the session"):
             self._rows = self._client.get_collection(self._name + WORDS, embedding_function=None)
-            kept = "" if replacing else session_info(self._rows.metadata).title
+            kept = session_info(self._rows.metadata).title
             if not kept:
                 self._rows.modify(metadata=_metadata(self.info) | {"title": title})
         self.info = replace(self.info, title=kept or title)
