@@ -164,8 +164,10 @@ class Batch:
         place = self._catalogue.place(new)
         if place.match.id and not place.clusters:
             return self._merge_into(new, place.match)
+        # Whether it shows that publications were merged before that are several.
+        separates = len(place.clusters) > len(place.affected) + (not place.match.id)
         if place.match.id:
-            return Decision(self._apply(new, vectors, place), place.match, separates=place.separates)
+            return Decision(self._apply(new, vectors, place), place.match, separates=separates)
         others = self._vectors if vectors and _is_compared(new) else {}
         staged = {id: some for id, some in others.items() if some and self._catalogue.layout(id).short}
         cosines = {id: float(np.dot(np.asarray(vectors[0]), np.asarray(some[0]))) for id, some in staged.items()}
@@ -182,7 +184,7 @@ class Batch:
             return None
         folds = tuple((id, similarities[id]) for id in self._folds(new, similarities))
         publication = self._apply(new, vectors, place, tuple(id for id, _ in folds))
-        return Decision(publication, folds=folds, separates=place.separates)
+        return Decision(publication, folds=folds, separates=separates)
 
     def _merge_into(self, new: Publication, match: Match) -> Decision:
         """Merge a text that only means the same: it becomes part of the publication's first member."""

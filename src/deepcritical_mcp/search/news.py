@@ -353,9 +353,8 @@ class _Watch:
             if result.next_offset < 0 or "since" not in arguments:
                 return
             arguments = {**arguments, "offset": result.next_offset}
-        self._errors[f"{clipped(one.name, 120)}: more than {MAX_PAGES} pages are new; refresh again for the rest."] = (
-            None
-        )
+        told = f"more than {MAX_PAGES} pages are new; refresh again for the rest."
+        self._errors[f"{clipped(one.name, 120)}: {told}"] = None
 
     async def _note(
         self, one: WatchedSearch, result: SearchResult, new: Sequence[Evidence], queries: Sequence[str]
