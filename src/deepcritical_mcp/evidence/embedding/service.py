@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import anyio
 import numpy as np
@@ -27,7 +27,6 @@ from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.deadline import TO_EMBED, seconds_for
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding.calibration import (
@@ -42,6 +41,9 @@ from deepcritical_mcp.memory import SizedCache
 from deepcritical_mcp.net.cache import Cache, cache_key
 from deepcritical_mcp.net.pacing import Slots, turn_of
 from deepcritical_mcp.text import batches, normalized
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.config import Settings
 
 logger = logging.getLogger(__name__)
 
