@@ -319,11 +319,9 @@ class SessionRegistry:
     async def _attach(self, store: SessionAccess) -> None:
         """Open a session again, which was closed while a call still held it."""
         async with self._lock(store.session_id):
-            session = self._sessions.get(store.session_id)
-            if session is not None and store.lost:
-                await self._close(session)
-                session = None
-            if session is None:
+            if store.lost and store.session_id in self._sessions:
+                await self._close(self._sessions[store.session_id])
+            if store.session_id not in self._sessions:
                 await self._reopen(store.session_id)
 
     def _mark_used(self, session: EvidenceStore, now: float) -> None:

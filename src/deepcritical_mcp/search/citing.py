@@ -65,16 +65,15 @@ class CitationIndexes:
         found: dict[str, Listing] = {}
 
         async def ask(service: CitingLookup) -> None:
+            limit = seconds_for(CITING, cap=seconds)
             try:
-                known = await in_time(
-                    service, seconds_for(CITING, cap=seconds), lambda: service.citing(pmid, CITING_LIMIT)
-                )
+                known = await in_time(service, limit, lambda: service.citing(pmid, CITING_LIMIT))
             except ProviderError as error:
                 found[service.name] = Listing(service.name, service.title, error=error)
-                return
-            ids = tuple(one for one in known.ids if one != pmid)
-            known = replace(known, ids=ids, total=known.total - len(known.ids) + len(ids))
-            found[service.name] = Listing(service.name, service.title, known)
+            else:
+                ids = tuple(one for one in known.ids if one != pmid)
+                known = replace(known, ids=ids, total=known.total - len(known.ids) + len(ids))
+                found[service.name] = Listing(service.name, service.title, known)
 
         await for_each(ask, self.services)
         return [found[one.name] for one in self.services]

@@ -128,10 +128,8 @@ class ReferenceFinder:
         with anyio.move_on_after(seconds):
             try:
                 if self._pubmed and query and not is_generic(page.title):
-                    asked = f"({query}) AND retracted publication[pt]"
-                    answer = await self._pubmed.ask(
-                        asked, self._pubmed.request(query=words), offset=0, limit=_HITS_EACH
-                    )
+                    asked, request = f"({query}) AND retracted publication[pt]", self._pubmed.request(query=words)
+                    answer = await self._pubmed.ask(asked, request, offset=0, limit=_HITS_EACH)
                     found = [*(await self._pubmed.fetch(answer.ids)).records.values()] if answer.ids else ()
             except ProviderError as error:
                 logger.info("no retracted papers looked for: %s", error.code)

@@ -152,14 +152,6 @@ class EmbeddingService:
         """Length of a vector; 0 for a model other than the shipped one until it is loaded."""
         return self._model.dimension if self._model else self._source.dimension
 
-    async def embed(self, text: str) -> list[float]:
-        """The vector of one document."""
-        return (await self.vectors([text]))[0].tolist()
-
-    async def embed_query(self, text: str) -> list[float]:
-        """The vector of one query; some models embed queries and documents differently."""
-        return (await self.query_vectors([text]))[0].tolist()
-
     async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The unit vectors of documents, [texts, dimension], in the same order. Equal texts are embedded once."""
         return await self._vectors(texts, "document")
