@@ -165,7 +165,7 @@ class Batch:
         if place.match.id and not place.clusters:
             return self._merge_into(new, place.match)
         # Whether it shows that publications were merged before that are several.
-        separates = len(place.clusters) > len(place.affected) + (not place.match.id)
+        separates = len(place.clusters) > len(place.affected) + int(not place.match.id)
         if place.match.id:
             return Decision(self._apply(new, vectors, place), place.match, separates=separates)
         others = self._vectors if vectors and _is_compared(new) else {}

@@ -355,7 +355,8 @@ class EvidenceStore(SessionAccess):
             for rows in batches(new, WRITTEN_AT_ONCE):
                 decisions += await self._add_batch(catalogue, rows)
         outcomes = await run_sync(lambda: tuple(one.outcome(catalogue) for one in decisions if one))
-        lacking = [*{outcome.publication.id for outcome in outcomes}.intersection(catalogue.waiting())]
+        ids = {outcome.publication.id for outcome in outcomes}
+        lacking = [id for id in catalogue.waiting() if id in ids]
         # Few passages are embedded now, more in the background.
         count = sum(len(passages) for *_, passages in catalogue.missing(lacking, EMBEDDED_AT_ONCE + 1))
         if 0 < count <= EMBEDDED_AT_ONCE and not self._embedder.failure:

@@ -44,7 +44,7 @@ class Recording:
         return self
 
     async def __aexit__(
-        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Write the entry. An error is no reason to fail: it is the `problem`."""
         if error is not None:

@@ -37,7 +37,7 @@ _OF_SESSION = ("search-log", "news")
 """Formats about the whole session, of which nothing can be chosen."""
 
 
-_TYPES = {form: (ending, type) for form, ending, type in map(str.split, data_lines(__file__, "file_types.txt"))}
+_TYPES = {form: (ending, media) for form, ending, media in map(str.split, data_lines(__file__, "file_types.txt"))}
 """The ending of a file in one form, and its type."""
 _MEDIA_TYPES = dict(_TYPES.values())
 OUTPUTS: Mapping[AnyFormat, tuple[str, ...]] = {
