@@ -130,11 +130,10 @@ class Search:
         query: str,
         words: Sequence[WordScores],
         vectors: NDArray[np.float32] | None,
-        least: float,
+        min_relevance: float,
         page: PassagePage,
     ) -> Found:
-        """See `EvidenceStore.search`; `words` and `vectors` are the variants', the latter None without a model; `least`
-        is the lowest relevance."""
+        """See `EvidenceStore.search`; `words` and `vectors` are the variants', the latter None without a model."""
         most = page.offset + page.limit + 1 + AHEAD
         asked = self._variants(query, words, vectors, most)
         scores = self._ranked(asked, most + EXTRA_CANDIDATES)
@@ -144,7 +143,7 @@ class Search:
         bare = {id for id, one in wholes.items() if one.is_bare and not wanted >= {*words_of(one.publication.title)}}
         ranking = sorted(scores, key=lambda unit: (unit in bare, -scores[unit]))
         relevance = self._relevance(asked[0], ranking)
-        folded = self._folded([unit for unit in ranking if relevance[unit] >= least])
+        folded = self._folded([unit for unit in ranking if relevance[unit] >= min_relevance])
         ranked = [*islice(_spread(folded, scores), page.offset + page.limit + 1)]
 
         def shown(some: slice) -> list[_Shown]:
