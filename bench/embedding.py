@@ -47,7 +47,7 @@ WORDS = """
 COLD_SERVICE = """
 import asyncio
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
-assert len(asyncio.run(EmbeddingService().embed_query("metformin and dementia"))) == 384
+assert asyncio.run(EmbeddingService().query_vectors(["metformin and dementia"])).shape[1] == 384
 """
 COLD_BARE = f"""
 import numpy, onnxruntime
@@ -127,10 +127,10 @@ def latency(rounds: int) -> None:
 
     async def ask(seconds: list[float]) -> None:
         service = EmbeddingService(source=loaded)  # a new one each round, so that nothing is cached
-        await service.embed_query("warm")
+        await service.query_vectors(["warm"])
         for query in QUERIES:
             start = time.perf_counter()
-            await service.embed_query(query)
+            await service.query_vectors([query])
             seconds.append(time.perf_counter() - start)
 
     ours: list[float] = []
@@ -163,7 +163,7 @@ def stalls(texts: Sequence[str]) -> None:
             number += 1
             if number % 20 == 0:
                 start = time.perf_counter()
-                await service.embed_query(f"query number {number}")
+                await service.query_vectors([f"query number {number}"])
                 slowest = max(slowest, time.perf_counter() - start)
         return longest, slowest
 

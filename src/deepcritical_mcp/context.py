@@ -165,7 +165,7 @@ def build_services(
         http=http,
         embedder=embedder,
         sessions=SessionRegistry(settings, embedder, backend),
-        searches={one.name: search(one, citations=citations if one is pubmed else None) for one in built},
+        searches={one.name: search(one, citations=citations if one is pubmed else CitationIndexes()) for one in built},
         everywhere=SearchHandler(built, seconds=settings.deadline, witness=witness),
         expander=QueryExpander(settings, next((one.vocabulary for one in built if one.vocabulary), None)),
         full_texts=reading,

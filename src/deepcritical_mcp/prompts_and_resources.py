@@ -29,7 +29,6 @@ from pydantic import Field
 from deepcritical_mcp.checking.report_text import report_text, summary
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeepCriticalError, SessionError
-from deepcritical_mcp.evidence.storage.stored_items import search_log
 from deepcritical_mcp.models import EvidenceList, status_label
 from deepcritical_mcp.session_export.saved_exports import kept_export
 from deepcritical_mcp.text import clean_line, clean_text, counted, inert
@@ -266,7 +265,7 @@ async def session_resources(ctx: ToolContext) -> list[Resource]:
 async def _session_facts(ctx: ToolContext, store: EvidenceStore) -> Iterator[str]:
     """Its title, how long it is kept and what was searched, as far as there is any of it."""
     kept = (await application(ctx).services()).sessions.kept_until(store.session_id)
-    log = [one for one in await search_log(store) if one.is_own]
+    log = [one for one in await store.search_log() if one.is_own]
     failed = sum(one.failed for one in log)
     facts = {
         "Title": inert(store.title),

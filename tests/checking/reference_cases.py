@@ -21,7 +21,7 @@ class ReadingFakeSession(FakeSession):
         return None
 
     async def best_passages(
-        self, id: str, question: str, page: object = None, wanted: object = None
+        self, id: str, question: str, page: object = None
     ) -> tuple[tuple[DocumentPassage, ...], int]:
         return (), -1
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import anyio
 import pytest
 
-from deepcritical_mcp.evidence.storage.stored_items import log_search
 from deepcritical_mcp.models import LoggedQuery, LoggedSearch
 from tests.cli.conftest import Command, settings_for
 from tests.cli.providers import providers_on_loopback
@@ -56,7 +55,7 @@ async def _keep(data: Path, title: str) -> str:
     async with sessions_in(data) as sessions:
         session = await sessions.open(title=title)
         await session.add_evidence([KEPT])
-        await log_search(session, SEARCH)
+        await session.log_search(SEARCH)
         return session.session_id
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import anyio
 import pytest
 
-from deepcritical_mcp.evidence.storage.stored_items import log_search
 from deepcritical_mcp.models import LoggedQuery, LoggedSearch, ScreeningMark
 from tests.cli.conftest import Command
 from tests.fakes import sessions_in
@@ -63,7 +62,7 @@ async def keep_session(folder: Path) -> str:
         await store.decide([ScreeningMark("pubmed:1", "excluded", "no controls", ("sleep",))])
         queries = (LoggedQuery(query="sleep", sent="sleep[tiab]", results=3),)
         about = {"at": "2026-11-23T04:45:10Z", "tool": "pubmed_search", "source": "pubmed", "title": "PubMed"}
-        await log_search(store, LoggedSearch.model_validate({**about, "queries": queries, "ids": ("pubmed:1",)}))
+        await store.log_search(LoggedSearch.model_validate({**about, "queries": queries, "ids": ("pubmed:1",)}))
         return store.session_id
 
 

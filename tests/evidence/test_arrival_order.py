@@ -111,7 +111,7 @@ SEQUENCES: dict[str, tuple[int, tuple[Publication, ...]]] = {
 
 def kept(publications: Sequence[Publication]) -> Catalogue:
     catalogue = Catalogue(MemoryBackend(limit=1).create(new_session_id(), KeptSession()))
-    Batch(catalogue, calibration=None).add([(one, ()) for one in publications])
+    Batch(catalogue, None).add([(one, ()) for one in publications])
     return catalogue
 
 

@@ -118,7 +118,7 @@ async def test_no_copy_loses_a_session(
             clock.now += 20 * DAY
     async with registry_of(folder, clock) as registry:
         assert {one.session_id for one in await registry.sessions()} == there
-        assert await registry.expired() == []
+        assert await registry.gone(only_expired=True) == []
         for session_id in there:
             store = await registry.get(session_id)
             assert set(await store.ids()) == IDS

@@ -185,7 +185,7 @@ async def test_no_other_digit_of_the_times_and_no_damage_to_them_deletes_anythin
             await registry.sweep()
             assert (tmp_path / "trash" / f"{deleted.session_id}.sqlite3").exists(), damaged
             assert [one.session_id for one in await registry.sessions()] == [stays.session_id], damaged
-            assert await registry.expired() == []
+            assert await registry.gone(only_expired=True) == []
 
 
 def test_of_damaged_cached_vectors_none_is_used_that_is_not_as_it_was(tmp_path: Path) -> None:

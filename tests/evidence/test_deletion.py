@@ -71,7 +71,7 @@ async def test_a_cleared_session_in_a_folder_can_be_restored_for_a_day_and_then_
             await registry.restore(session_id, owner=stranger)
     again = await registries(Settings(data_dir=tmp_path)).restore(session_id, owner="ada")
     assert [item.id for item in await again.page(0, 40)] == [item.id for item in PIECES[:10]]
-    assert registry.undo_seconds == 24 * HOUR
+    assert registry.backend.undo_seconds == 24 * HOUR
     await registry.drop(session_id, owner="ada")
     assert traces(tmp_path)
     await sweep_for(registries, tmp_path, clock, 25 * HOUR)
@@ -86,11 +86,11 @@ async def test_a_cleared_session_is_erased_at_once_by_its_owner_alone(registries
     await registry.drop(session_id, owner="ada")
     await registry.erase(session_id, owner="bob")
     assert traces(tmp_path)
-    assert not await registry.deleted(owner="bob")
-    assert [one.session_id for one in await registry.deleted(owner="ada")] == [session_id]
+    assert not await registry.gone(owner="bob")
+    assert [one.session_id for one in await registry.gone(owner="ada")] == [session_id]
     await registry.erase(session_id, owner="ada")
     assert traces(tmp_path) == []
-    assert not await registry.deleted(owner="ada")
+    assert not await registry.gone(owner="ada")
     with pytest.raises(SessionNotFoundError):
         await registry.restore(session_id, owner="ada")
 
@@ -210,7 +210,7 @@ async def clear_what_is_whole(data_dir: Path, counts: set[int]) -> None:
     settings, clock = Settings(data_dir=data_dir, session_ttl=HOUR), Clock()
     registry = SessionRegistry(settings, HashingModel(), open_backend(settings), clock=clock)
     await registry.sweep()
-    for session in [*await registry.sessions(), *await registry.expired()]:
+    for session in [*await registry.sessions(), *await registry.gone(only_expired=True)]:
         assert await (await registry.restore(session.session_id)).count() in counts
         await registry.drop(session.session_id)
     await registry.aclose()
@@ -283,7 +283,7 @@ async def test_a_clock_that_is_wrong_expires_nothing(registries: Registries, tmp
         await sweep_for(registries, tmp_path, clock, years * 365 * DAY)
     later = registries(Settings(data_dir=tmp_path))
     assert {one.session_id for one in await later.sessions()} == {deleted, session_id}
-    assert await later.expired() == []
+    assert await later.gone(only_expired=True) == []
     await later.drop(deleted)
     await sweep_for(registries, tmp_path, clock, -365 * DAY)
     assert await (await later.restore(deleted)).count() == 10
@@ -300,7 +300,7 @@ async def test_what_nobody_uses_for_its_time_can_be_taken_back_for_a_month(
         await sweep_for(registries, tmp_path, clock, 6.9 * DAY)
     registry = registries(Settings(data_dir=tmp_path))
     assert [one.session_id for one in await registry.sessions()] == [used]
-    assert [one.session_id for one in await registry.expired()] == [session_id]
+    assert [one.session_id for one in await registry.gone(only_expired=True)] == [session_id]
     with pytest.raises(SessionNotFoundError):
         await registry.get(session_id)
     assert await (await registry.restore(session_id)).count() == 10
@@ -309,7 +309,9 @@ async def test_what_nobody_uses_for_its_time_can_be_taken_back_for_a_month(
         for _ in range(weeks):
             await (await registries(Settings(data_dir=tmp_path)).get(used)).count()
             await sweep_for(registries, tmp_path, clock, 6.9 * DAY)
-        assert [one.session_id for one in await registries(Settings(data_dir=tmp_path)).expired()] == expired
+        assert [
+            one.session_id for one in await registries(Settings(data_dir=tmp_path)).gone(only_expired=True)
+        ] == expired
     assert names(tmp_path) == [f"{used}.sqlite3"]
 
 

@@ -66,7 +66,7 @@ async def test_a_key_has_one_default_session_for_each_owner(place: Settings, reg
         for _ in range(5):
             tasks.start_soon(ask, "process", "")
     assert len(set(found)) == 1
-    assert registry.default_id("process") == found[0]
+    assert registry.defaults["process", ""] == found[0]
     others = {(await registry.default("other")).session_id, (await registry.default("process", owner="ada")).session_id}
     assert len(others | set(found)) == 3
 

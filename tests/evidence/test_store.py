@@ -156,7 +156,7 @@ async def test_a_dropped_session_is_gone_with_its_documents(place: Settings, reg
     ):
         with pytest.raises(SessionNotFoundError):
             await attempt()
-    if registry.undo_seconds:
+    if registry.backend.undo_seconds:
         assert await (await registry.restore(store.session_id)).document("report") == "short"
 
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.adding import AddOutcome
+from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Evidence, Publication, RelatedEvidence, Text, merged
 
 
 @dataclass
-class FakeSession:
+class FakeSession(EvidenceStore):
     """Keeps publications as `EvidenceStore` does: by id, PMID or DOI, merged when they come again.
 
     Attributes:
@@ -27,7 +28,7 @@ class FakeSession:
     kept_documents: dict[str, str] = field(default_factory=dict[str, str])
     unwritable: DeepCriticalError | None = None
 
-    def warnings(self) -> tuple[str, ...]:
+    def warnings(self, ids: Collection[str] | None = None) -> tuple[str, ...]:
         return ()
 
     async def keep_document(self, name: str, content: str) -> None:
@@ -66,9 +67,9 @@ class FakeSession:
     async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
         if self.error:
             raise self.error
-        return tuple(map(self._add, publications))
+        return tuple(map(self._added, publications))
 
-    def _add(self, publication: Publication) -> AddOutcome:
+    def _added(self, publication: Publication) -> AddOutcome:
         id = self._id_of(publication)
         if not id:
             self.kept[publication.id] = publication

@@ -8,7 +8,6 @@ import pytest
 
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderUnavailableError
-from deepcritical_mcp.evidence.storage.stored_items import search_log
 from deepcritical_mcp.models import LoggedSearch, News, Publication
 from deepcritical_mcp.search import news
 from deepcritical_mcp.search.news import gather_news, watched_searches
@@ -51,7 +50,7 @@ async def searched(lib: Library, *queries: str) -> Watched:
     for query in queries or ("zinc",):
         await lib.search.search(request(query), lib.session)
     watched = Watched(lib)
-    watched.log = await search_log(lib.session)
+    watched.log = await lib.session.search_log()
     watched.add()
     return watched
 
@@ -66,7 +65,7 @@ async def test_a_record_that_was_added_since_is_kept_and_told_once():
     assert "Paper 13" in first.items[0].line
     assert second.summary == "Nothing new: 1 search repeated, the status of 3 records asked for."
     assert lib.session.kept["pubmed:13"].found_by == ("zinc",)
-    entries = await search_log(lib.session)
+    entries = await lib.session.search_log()
     assert [(one.tool, one.new) for one in entries] == [("pubmed_search", 2), ("refresh", 1), ("refresh", 0)]
     assert any(one.startswith("added to PubMed since ") for one in entries[-1].filters)
 
@@ -76,7 +75,7 @@ async def test_the_same_search_is_run_once_however_often_it_was_asked():
         for more in ({}, {"offset": 1}, {"only_new": True}, {"max_results": 5}, {"min_date": "2020"}, {"sort": "date"}):
             await lib.search.search(request("zinc", **more), lib.session)
         await lib.search.search(request("zinc", has_abstract=True), lib.session)
-        found = watched_searches(await search_log(lib.session), web=False)
+        found = watched_searches(await lib.session.search_log(), web=False)
     assert [one.arguments.get("has_abstract", False) for one in found] == [False, True]
 
 
@@ -105,10 +104,10 @@ async def test_records_that_could_not_be_fetched_are_made_up_for():
         missed = await lib.search.search(request("zinc", max_results=2), lib.session)
         del lib.ncbi.always["efetch"]
         watched = Watched(lib)
-        watched.log = await search_log(lib.session)
+        watched.log = await lib.session.search_log()
         watched.add()
         first, second = await watched.news(), await watched.news()
-        entries = await search_log(lib.session)
+        entries = await lib.session.search_log()
     assert any("PMID 12 could not be fetched" in error for error in missed.errors)
     assert [one.id for one in first.items] == ["pubmed:12"]
     assert second.items == ()

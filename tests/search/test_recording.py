@@ -6,10 +6,9 @@ from collections.abc import Mapping
 import anyio
 import pytest
 
-from deepcritical_mcp.evidence.storage.stored_items import search_log
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.search.documents import FoundRecord
-from deepcritical_mcp.search.recording import CUT_SHORT, Recording, lookup_entry, recorded
+from deepcritical_mcp.search.recording import CUT_SHORT, Recording, lookup_entry
 from deepcritical_mcp.sources.base import SearchRequest
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
@@ -23,14 +22,14 @@ THREE = {"11": article("11", "First."), "12": article("12", "Second."), "13": ar
 
 
 async def only_entry(session: FakeSession) -> LoggedSearch:
-    (entry,) = await search_log(session)
+    (entry,) = await session.search_log()
     return entry
 
 
 async def search(lib: Library, query: str = "zinc", **more: object) -> LoggedSearch:
     """The entry of the last search."""
     await lib.search.search(request(query, **more), lib.session)
-    return (await search_log(lib.session))[-1]
+    return (await lib.session.search_log())[-1]
 
 
 async def test_a_search_is_logged_with_what_was_sent_and_what_came_of_it():
@@ -104,14 +103,14 @@ def test_every_filter_of_every_source_is_told_in_words(kind: type[SearchRequest]
 
 
 def test_a_check_of_a_draft_that_nobody_answered_failed():
-    recording = Recording(lookup_entry("check_citations", ["references of a draft"]))
+    recording = Recording(lookup_entry("check_citations", ["references of a draft"]), FakeSession())
     recording.checked(["outage", "outage"], [], errors=["PubMed is down."])
     assert recording.entry.failed
 
 
 async def test_a_key_in_an_address_that_is_looked_up_stays_out_of_the_log():
     session, address = FakeSession(), "https://b.example/x?page=2&api_key=SECRET123"
-    async with recorded(lookup_entry("add_evidence", [address]), session) as recording:
+    async with Recording(lookup_entry("add_evidence", [address]), session) as recording:
         recording.looked_up([FoundRecord(None, "not_found", f"no page at {address}")], [], new=0)
     entry = await only_entry(session)
     assert "SECRET123" not in entry.model_dump_json()

@@ -72,7 +72,7 @@ async def completed(
     publication: Publication, *notices: StatusNotice, others: Sequence[Service] = ()
 ) -> tuple[Publication, tuple[str, ...]]:
     witness = Witness([FakeWitness({publication.doi.lower(): notices}), *others])
-    (one,), remarks = await witness.completed([publication])
+    (one,), remarks, _ = await witness.completed([publication])
     return one, remarks
 
 
@@ -108,13 +108,13 @@ async def test_a_retraction_without_a_notice_in_pubmed_gets_that_of_the_witness(
 async def test_an_outage_is_a_remark_and_changes_nothing():
     service, record = FakeWitness({"10.5555/zinc": (RETRACTED,)}, DOWN), paper()
     witness = Witness([service])
-    publications, remarks = await witness.completed([record])
+    publications, remarks, _ = await witness.completed([record])
     assert publications == [record]
     assert remarks == (
         "Crossref, the second witness of retractions, could not be asked about 10.5555/zinc (status last asked "
         f"{TODAY}): Crossref is unavailable (HTTP 503).",
     )
-    _, again = await witness.completed([record])
+    _, again, _ = await witness.completed([record])
     assert "skipped for now" in again[0]
     assert len(service.asked) == 1
 
@@ -133,7 +133,7 @@ async def test_a_preprint_names_its_article_by_pmid():
 
 
 async def test_an_outage_says_that_preprints_may_have_been_published():
-    _, remarks = await Witness([FakeWitness(error=DOWN)]).completed([preprint(), paper()])
+    _, remarks, _ = await Witness([FakeWitness(error=DOWN)]).completed([preprint(), paper()])
     assert remarks == (
         "Crossref, the second witness of retractions and of published preprints, could not be asked about "
         f"10.1101/2020.01.01.1, 10.5555/zinc (status last asked {TODAY}): Crossref is unavailable (HTTP 503).",
@@ -143,12 +143,12 @@ async def test_an_outage_says_that_preprints_may_have_been_published():
 
 async def test_a_witness_that_is_switched_off_is_named_where_preprints_may_have_been_published():
     witness, known = Witness(off=["Crossref"]), StatusNotice(kind="published", pmid="8")
-    _, remarks = await witness.completed([preprint()])
+    _, remarks, _ = await witness.completed([preprint()])
     assert remarks == (
         "Crossref is switched off here (DEEPCRITICAL_OFF), so these preprints may have been published: "
         "unpublished_only leaves out only those whose records say so.",
     )
-    _, remarks = await witness.completed([paper(), preprint(status_notices=(known,)), preprint("")])
+    _, remarks, _ = await witness.completed([paper(), preprint(status_notices=(known,)), preprint("")])
     assert remarks == ()
 
 

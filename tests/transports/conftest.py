@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 class StandInModel(HashingModel):
     """An embedding model that needs no file."""
 
-    async def embed_query(self, text: str) -> list[float]:
-        return (await self.query_vectors([text]))[0].tolist()
-
     def warm_up(self) -> None: ...
 
     def close(self) -> None: ...

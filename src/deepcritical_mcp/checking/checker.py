@@ -53,7 +53,7 @@ from deepcritical_mcp.models import (
     with_findings,
 )
 from deepcritical_mcp.search.full_texts import FullTexts
-from deepcritical_mcp.search.recording import lookup_entry, recorded
+from deepcritical_mcp.search.recording import Recording, lookup_entry
 from deepcritical_mcp.search.witness import OutageRemark
 from deepcritical_mcp.sources import off_for
 from deepcritical_mcp.text import clean_line, clipped, counted
@@ -223,7 +223,7 @@ class _Part:
     async def recorded_check(self) -> tuple[KeptCheck, str]:
         """The whole check so far, which is in the log of searches as a check; and why it is not."""
         done = {one.index for one in self.kept.report.references}
-        async with recorded(lookup_entry(CHECK_TOOL, [REFERENCES]), self.session) as recording:
+        async with Recording(lookup_entry(CHECK_TOOL, [REFERENCES]), self.session) as recording:
             found = await self._check()
             checked = [one for one in found.report.references if one.index not in done]
             records = dict.fromkeys(one.record.id for one in checked if one.record)

@@ -44,6 +44,7 @@ from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import (
     CheckedClaim,
     CheckedQuotation,
+    LoggedSearch,
     Publication,
     ReferenceVerdict,
     Text,
@@ -138,9 +139,9 @@ class CitedPapers:
         text = publication and publication.text_with(id)
         return (publication, text) if publication and text else None
 
-    async def keep_document(self, name: str, content: str) -> None:
-        """See `EvidenceStore.keep_document`."""
-        await self._session.keep_document(name, content)
+    async def log_search(self, search: LoggedSearch) -> None:
+        """See `EvidenceStore.log_search`."""
+        await self._session.log_search(search)
 
     async def others(self) -> list[Publication]:
         """The latest evidence of the session, without the user's notes."""

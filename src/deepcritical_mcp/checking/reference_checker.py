@@ -33,7 +33,7 @@ from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.documents import DocumentId
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.item_finder import differences
-from deepcritical_mcp.search.record_finder import LABELS, Lookup, agree, distinct_records, ids_of, stub_of
+from deepcritical_mcp.search.record_finder import LABELS, Lookup, compared, distinct_records, ids_of, stub_of
 from deepcritical_mcp.search.reference_finder import ReferenceMatch
 from deepcritical_mcp.search.references import Agreement, WrittenReference, read_reference
 from deepcritical_mcp.search.search_steps import ReadingSession
@@ -226,7 +226,7 @@ def _number_problems(
     for name in IDS:
         number, own = (RecordIds(**{name: getattr(each, name)}) for each in (one.reference.ids, ids_of(record)))
         written, true, lookup = getattr(number, name), getattr(own, name), one.lookups.get(number)
-        if not written or (true and agree(number, own)):
+        if not written or (true and compared(number, own) != "different"):
             continue
         found = lookup.record if lookup else None
         said = [attempt.detail for attempt in lookup.attempts] if lookup and number not in unasked else None

@@ -177,7 +177,7 @@ async def _model_and_store(settings: Settings) -> list[Check]:
     async def examine() -> Finding:
         """Whether the embedding model loads and embeds."""
         name = settings.embedding_model or f"{embedder.name}, shipped with the package"
-        finding = f"{name}: {len(await embedder.embed(_SENTENCE))} dimensions"
+        finding = f"{name}: {(await embedder.vectors([_SENTENCE])).shape[1]} dimensions"
         if embedder.calibration:
             return Finding(finding)
         advice = "Unset DEEPCRITICAL_EMBEDDING_MODEL to use the calibrated one."
@@ -203,7 +203,7 @@ async def _store(settings: Settings, embedder: EmbeddingService) -> Finding:
     if [one.id for one in found] != [note.id]:
         return Finding("a note was kept but not found again", "broken")
     try:
-        await embedder.embed_query(query)
+        await embedder.query_vectors([query])
     except EmbeddingError:
         told = "a note was kept and found again by its words only: the embedding model is unavailable"
         return Finding(told, "warning")

@@ -33,7 +33,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.evidence.chunking import passages
 from deepcritical_mcp.evidence.embedding.projection import project
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage.stored_items import KeptSession, search_log, with_title
+from deepcritical_mcp.evidence.storage.stored_items import KeptSession, with_title
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.models import Publication
@@ -49,7 +49,7 @@ async def show_sessions(*, as_json: bool) -> None:
     """Print a table of all sessions, or JSON."""
     async with kept_services() as services:
         found = await services.sessions.sessions()
-        expired = await services.sessions.expired()
+        expired = await services.sessions.gone(only_expired=True)
     if as_json:
         print(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
     elif found:
@@ -103,7 +103,7 @@ async def delete_sessions(sessions: Sequence[str], *, yes: bool, now: bool) -> N
     async with kept_services() as services:
         registry = services.sessions
         kept = {one.session_id for one in await registry.sessions()}
-        gone = await registry.deleted() if now else ()
+        gone = await registry.gone() if now else ()
         deleted = {one.session_id: one for one in gone if one.session_id not in kept}
         found = [deleted.get(session) or await kept_session(registry, session) for session in sessions]
         chosen = {one.session_id: one for one in found}
@@ -111,7 +111,7 @@ async def delete_sessions(sessions: Sequence[str], *, yes: bool, now: bool) -> N
         if not yes:
             warning = " This cannot be undone." if now else ""
             typer.confirm(f"Delete {counted(len(chosen), 'session')} with all evidence?{warning}", abort=True)
-        undo = registry.undo_seconds and not now
+        undo = registry.backend.undo_seconds and not now
         for session_id in chosen:
             if session_id in kept:
                 await registry.drop(session_id)
@@ -138,9 +138,9 @@ async def kept_services() -> AsyncGenerator[Services]:
     """The services over the sessions of the server on stdio."""
     async with aclosing(AppContext(load_settings().kept_for_user())) as app:
         services = await app.services()
-        if services.sessions.warning:
-            raise EvidenceStoreError(services.sessions.warning)
-        if not services.sessions.lasting:
+        if services.sessions.backend.warning:
+            raise EvidenceStoreError(services.sessions.backend.warning)
+        if not services.sessions.backend.lasting:
             told = f"No sessions are kept: {variable_name('data_dir')} is {IN_MEMORY}, so they end with the server."
             raise ConfigurationError(told)
         yield services
@@ -258,7 +258,7 @@ async def _read(source: str) -> tuple[Sequence[Publication], Sequence[str], Call
             ids = await store.ids()
             remarks = (await services.witness.refresh(store, ids)).remarks
             kept, shown = [*(await store.publications(ids)).values()], [*(await store.get(ids)).values()]
-            places, log = await store.places(ids, limit=MAX_POINTS), await search_log(store)
+            places, log = await store.places(ids, limit=MAX_POINTS), await store.search_log()
             named = {"session_id": store.session_id, "title": store.title or "Evidence report"}
             return kept, remarks, partial(board_report, kept, shown, places, log=log, **named)
     async with aclosing(AppContext(load_settings())) as app:

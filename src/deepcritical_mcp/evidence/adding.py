@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
@@ -83,6 +83,7 @@ NewPublication = tuple[Publication, Sequence[Vector]]
 """A publication to add, with the vectors of its first passages; () if it is already known, or without a model."""
 
 
+@dataclass(eq=False)
 class Batch:
     """One batch to add to a session.
 
@@ -92,25 +93,16 @@ class Batch:
         unlinked: the ids of publications whose links to nearly identical ones must be determined again.
     """
 
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        *,
-        calibration: Calibration | None,
-        max_evidence: float = math.inf,
-        dedup_threshold: float | None = None,
-    ) -> None:
-        self.changed: set[str] = set()
-        self.unlinked: set[str] = set()
-        self._catalogue = catalogue
-        self._same_meaning = calibration.same_meaning if calibration else math.inf
-        self._folds_at = calibration.folds_at if calibration else math.inf
-        self._max_evidence = max_evidence
-        self._dedup_threshold = dedup_threshold if calibration else None
-        self._vectors: dict[str, Sequence[Vector]] = {}
-        """All vectors of what is stored anew, or under another id."""
-        self._written: dict[str, None] = {}
-        self._removed: dict[str, None] = {}
+    _catalogue: Catalogue
+    _calibration: Calibration | None
+    _max_evidence: float = math.inf
+    _dedup_threshold: float | None = None
+    changed: set[str] = field(default_factory=set[str])
+    unlinked: set[str] = field(default_factory=set[str])
+    _vectors: dict[str, Sequence[Vector]] = field(default_factory=dict[str, Sequence[Vector]])
+    """All vectors of what is stored anew, or under another id."""
+    _written: dict[str, None] = field(default_factory=dict[str, None])
+    _removed: dict[str, None] = field(default_factory=dict[str, None])
 
     def add(self, publications: Sequence[NewPublication]) -> list[Decision | None]:
         """Decide what to do with each publication, then write what is new or has changed. None: there is no room."""
@@ -156,8 +148,9 @@ class Batch:
         embedded = [at for at, (one, vectors) in enumerate(publications) if vectors and _is_compared(one)]
         near: list[dict[str, float]] = [{} for _ in publications]
         limit = min(MAX_NEIGHBORS * (CROWDED if self._catalogue.has_long_texts else 1), self._catalogue.passages)
-        least = self._same_meaning if self._dedup_threshold is None else min(self._same_meaning, self._dedup_threshold)
-        if embedded and limit and least <= 1.0 + ROUNDING:
+        if embedded and limit and self._calibration:
+            same = self._calibration.same_meaning
+            least = same if self._dedup_threshold is None else min(same, self._dedup_threshold)
             near_to = [publications[at][1][0] for at in embedded]
             found = self._catalogue.space.table.nearest(near_to, limit, least=least - ROUNDING)
             for at, rows in zip(embedded, found, strict=True):
@@ -171,15 +164,17 @@ class Batch:
         place = self._catalogue.place(new)
         if place.match.id and not place.clusters:
             return self._merge_into(new, place.match)
+        # Whether it shows that publications were merged before that are several.
+        separates = len(place.clusters) > len(place.affected) + int(not place.match.id)
         if place.match.id:
-            return Decision(self._apply(new, vectors, place), place.match, separates=place.separates)
+            return Decision(self._apply(new, vectors, place), place.match, separates=separates)
         others = self._vectors if vectors and _is_compared(new) else {}
         staged = {id: some for id, some in others.items() if some and self._catalogue.layout(id).short}
         cosines = {id: float(np.dot(np.asarray(vectors[0]), np.asarray(some[0]))) for id, some in staged.items()}
         # A neighbor may have been given another id within this batch, or another text, which `link` compares.
         found = [(self._catalogue.resolve(id), one) for id, one in {**near, **cosines}.items()]
         similarities = {id: one for id, one in found if id not in self.unlinked}
-        least, identity = self._dedup_threshold, member_of(new).identity
+        least, identity = self._dedup_threshold if self._calibration else None, member_of(new).identity
         for id in _at_least(least, similarities) if least is not None else ():
             is_other = any(tells_apart(identity, member.identity) for member in self._catalogue.members(id))
             if not is_other and not opposed(new, self._catalogue[id].publication):
@@ -189,7 +184,7 @@ class Batch:
             return None
         folds = tuple((id, similarities[id]) for id in self._folds(new, similarities))
         publication = self._apply(new, vectors, place, tuple(id for id, _ in folds))
-        return Decision(publication, folds=folds, separates=place.separates)
+        return Decision(publication, folds=folds, separates=separates)
 
     def _merge_into(self, new: Publication, match: Match) -> Decision:
         """Merge a text that only means the same: it becomes part of the publication's first member."""
@@ -320,13 +315,14 @@ class Batch:
 
     def _folds(self, new: Publication, similarities: Mapping[str, float]) -> list[str]:
         """Nearly identical publications, and other versions of this one (a preprint and its article)."""
-        if not (close := _at_least(self._same_meaning, similarities)):
+        known = self._calibration
+        if known is None or not (close := _at_least(known.same_meaning, similarities)):
             return []
         identity, count = member_of(new).identity, Layout.of(new).total
         return [
             id
             for id in close
-            if (similarities[id] >= self._folds_at or _is_version(identity, self._catalogue.members(id)[0].identity))
+            if (similarities[id] >= known.folds_at or _is_version(identity, self._catalogue.members(id)[0].identity))
             and self._catalogue.layout(id).total == count
             and not opposed(new, self._catalogue[id].publication)
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from dataclasses import replace
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
@@ -21,7 +21,7 @@ from deepcritical_mcp.evidence.clustering import (
     clusters_of,
     member_of,
 )
-from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
+from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, base_id, conflict, title_similarity
 from deepcritical_mcp.evidence.identity_values import CLAIMED, identity_numbers
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.stored_items import GONE, KeptItem
@@ -95,7 +95,7 @@ class Catalogue:
     @classmethod
     def of(cls, space: Space) -> Catalogue:
         """The catalogue of everything that `space` holds; of two items with the same id, the first wins."""
-        catalogue, derived = cls(space), space.derived()
+        catalogue, derived = cls(space), {row.key: row.value for row in space.rows.changed("derived")}
         kept: dict[str, KeptItem] = {}
         for item in space.read():
             kept.setdefault(item.id, item)
@@ -133,8 +133,7 @@ class Catalogue:
 
     def vectors(self, id: str) -> int:
         """How many vectors the publication with that id has; 0 if there is none."""
-        item = self._items.get(id)
-        return item.vectors if item else 0
+        return item.vectors if (item := self._items.get(id)) else 0
 
     def put(self, item: KeptItem, texts: IndexedTexts | None = None) -> None:
         """Add a publication, or replace its earlier state under the same id, and under others if its members had
@@ -168,8 +167,12 @@ class Catalogue:
             else:
                 self._waiting[id] = None
             if item.given:
-                for stale in self._earlier(id, members):
-                    self._drop(stale)
+                # Others that consist of the same members, before more joined them.
+                others = {*self._keys.having(*(("id", member.identity.id) for member in members))} - {id}
+                facts = [member.facts for member in members]
+                for other in others:
+                    if all(member.facts in facts for member in self._members[other]):
+                        self._drop(other)
             self.next_order = max(self.next_order, item.order + 1)
             self._links.put(id, item.similar)
 
@@ -215,12 +218,6 @@ class Catalogue:
     def has_long_texts(self) -> bool:
         """Whether any text has parts."""
         return len(self._texts.passages) > 0
-
-    def _earlier(self, id: str, members: Cluster) -> list[str]:
-        """Other publications that consist of the same members, before others joined them."""
-        others = {*self._keys.having(*(("id", member.identity.id) for member in members))} - {id}
-        facts = [member.facts for member in members]
-        return [other for other in others if all(member.facts in facts for member in self._members[other])]
 
     def catch_up(self) -> None:
         """Load what other processes have written since the last call."""
@@ -329,7 +326,7 @@ class Catalogue:
         long = [
             f"{one.id}: {len(left)} of {start + len(left)} passages are still being indexed: their order may change."
             for one, start, left in rows
-            if self.layout(one.id).has_long_texts
+            if self.layout(one.id).total > self.layout(one.id).short
         ]
         more = counted(len(long) - MAX_NAMED, "more paper is", "more papers are")
         short = counted(len(rows) - len(long), "item is", "items are")
@@ -344,8 +341,12 @@ class Catalogue:
         return [id for id, item in list(self._items.items()) if condition(self.with_subject_status(item.publication))]
 
     def links(self, id: str) -> tuple[str, ...]:
-        """The ids of publications nearly identical to `id`, and of its preprint or article."""
-        return tuple(dict.fromkeys((*self._versions(id), *self._alike(id))))
+        """The ids of its article or preprint, and of publications nearly identical to `id`, under any id that either of
+        them had."""
+        names = self.names(id)
+        linked = [*(other for name in names for other in self._links.keys(name)), *self._links.having(*names)]
+        owners = (other if other in self._items else self._owner(other) for other in linked)
+        return tuple(dict.fromkeys((*self._versions(id), *(other for other in owners if other not in ("", id)))))
 
     def _versions(self, id: str) -> list[str]:
         """The ids of the articles of preprint `id`, or of the preprints of an article."""
@@ -358,19 +359,12 @@ class Catalogue:
         its article is among those `ranked`. The full text of a preprint stays if its article has none."""
         id = split_unit(unit)[0]
         versions = self._versions(id)
-        if any(other in shown for other in self._alike(id) if other not in versions):
+        if any(other in shown for other in self.links(id) if other not in versions):
             return True
         if self._held(id).publication.form != "preprint":
             return False
         articles = [one for one in versions if one in ranked and self._held(one).publication.form != "preprint"]
-        return any(not is_passage(unit) or self.layout(one).has_long_texts for one in articles)
-
-    def _alike(self, id: str) -> tuple[str, ...]:
-        """The ids of publications nearly identical to `id`, under any id that either of them had."""
-        names = self.names(id)
-        linked = [*(other for name in names for other in self._links.keys(name)), *self._links.having(*names)]
-        owners = (other if other in self._items else self._owner(other) for other in linked)
-        return tuple(dict.fromkeys(other for other in owners if other not in ("", id)))
+        return any(not is_passage(unit) or one.total > one.short for one in map(self.layout, articles))
 
     def names(self, id: str) -> list[str]:
         """The ids that refer to publication `id`: its own, and those of its members that do not belong to another one
@@ -410,30 +404,31 @@ class Catalogue:
                         linked[id] = self._members[id]
                         waiting += (member.identity for member in linked[id])
             members = {id: linked[id] for id in sorted(linked, key=lambda id: self._items[id].order)}
-        for id, some in members.items():
+        affected, is_whole = tuple(members), sum(map(len, members.values())) < MAX_MEMBERS
+        again = ((id, some, one) for id, some in members.items() for one in some if one.facts == new.facts)
+        if found := next(again, None):
             # The same record found again is merged into the earlier one.
-            if same := next((one for one in some if one.facts == new.facts), None):
-                again = Member(merged(same.publication, new.publication))
-                cluster = sorted((again if one is same else one for one in some), key=lambda member: member.rank)
-                return Placement(self._match(new.identity, some, members), (id,), (tuple(cluster),))
-        if sum(map(len, members.values())) >= MAX_MEMBERS:
-            fitting = [
+            id, others, same = found
+            cluster = (Member(merged(one.publication, publication)) if one is same else one for one in others)
+            affected, clusters = (id,), [tuple(sorted(cluster, key=lambda member: member.rank))]
+        elif is_whole:
+            clusters = clusters_of([new, *(member for some in members.values() for member in some)])
+            others = next([one for one in some if one is not new] for some in clusters if new in some)
+        else:
+            fitting = (
                 some for some in members.values() if not any(conflict(new.identity, one.identity) for one in some)
-            ]
-            match = self._match(new.identity, [one for some in fitting for one in some], members)
+            )
+            others, clusters = [one for some in fitting for one in some], []
+        match = Match()
+        if same_as := best_match(new.identity, others):
+            other, reason = same_as
+            alike = title_similarity(new.identity, other.identity) if reason == SAME_DOCUMENT else 1.0
+            match = Match(next(id for id, some in members.items() if other in some), alike, reason)
+        if not clusters:
             return Placement(match, (match.id,), ()) if match.id else Placement(match, (), ((new,),))
-        clusters = clusters_of([new, *(member for some in members.values() for member in some)])
-        others = next([one for one in some if one is not new] for some in clusters if new in some)
-        return Placement(self._match(new.identity, others, members), tuple(members), tuple(clusters))
-
-    def _match(self, new: Identity, others: Sequence[Member], members: Mapping[str, Cluster]) -> Match:
-        if (found := best_match(new, others)) is None:
-            return Match()
-        other, reason = found
-        id = next(id for id, some in members.items() if other in some)
-        return Match(id, title_similarity(new, other.identity) if reason == SAME_DOCUMENT else 1.0, reason)
+        return Placement(match, affected, tuple(clusters))
 
     def by_words(self, queries: Sequence[str]) -> list[WordScores]:
         """How well everything matches each query by words, see `LexicalIndex.score`."""
         with self._lock:
-            return [self._texts.score(query) for query in queries]
+            return [WordScores(self._texts.wholes.score(one), self._texts.passages.score(one)) for one in queries]

@@ -10,23 +10,23 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from deepcritical_mcp.excerpts import Span, sentences
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NO_TITLE,
     PARAGRAPH_BREAK,
+    CitationSource,
     ParagraphAnchor,
     Part,
     Publication,
+    PublicationStatus,
     Text,
+    TextKind,
     matches_mark,
     own_spans,
 )
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.models import CitationSource, PublicationStatus, TextKind
 
 WHOLE_LIMIT = 4_000
 """Texts without parts up to this many characters get a single vector: longer than nearly every abstract."""
@@ -134,11 +134,6 @@ def indexed_text(publication: Publication) -> str:
     contents = [text.content for text in texts if text.content != NO_ABSTRACT]
     title = own_title(publication, texts[0])
     return "\n".join(filter(None, (title and f"{title}.", *contents))) or publication.title
-
-
-def everything_said(publication: Publication) -> str:
-    """The title and all texts of a publication."""
-    return "\n".join((publication.title, *(text.content for text in publication.texts)))
 
 
 def own_title(publication: Publication, text: Text) -> str:

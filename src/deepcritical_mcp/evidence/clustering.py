@@ -68,12 +68,6 @@ class Placement(NamedTuple):
     affected: tuple[str, ...]
     clusters: tuple[Cluster, ...]
 
-    @property
-    def separates(self) -> bool:
-        """Whether the new one shows that publications were merged before that are several."""
-        new = 0 if self.match.id else 1
-        return bool(self.clusters) and len(self.clusters) > len(self.affected) + new
-
 
 _CHANGING = {
     "id": "",

@@ -248,8 +248,7 @@ def tells_apart(one: Identity, other: Identity) -> bool:
 
 
 def _share(part: str, one: Identity, other: Identity) -> bool:
-    first, second = one.named, other.named
-    return part in first and first[part] == second.get(part)
+    return part in one.named and one.named[part] == other.named.get(part)
 
 
 def _is_shared(part: str, one: Identity, other: Identity) -> bool:

@@ -144,10 +144,9 @@ class LexicalIndex:
         self._counts.frombytes(words.counts)
         self._slots_of.extend(array("I", (slot,)) * (len(self._hashes) - len(self._slots_of)))
 
-    def words_at(self, document: str) -> HashedWords | None:
-        """What a document was indexed under; None for an unknown one."""
-        if (slot := self._slots.get(document)) is None:
-            return None
+    def words_at(self, document: str) -> HashedWords:
+        """What a document was indexed under."""
+        slot = self._slots[document]
         start = self._starts[slot]
         end = self._starts[slot + 1] if slot + 1 < len(self._starts) else len(self._hashes)
         return HashedWords(
@@ -191,3 +190,11 @@ class LexicalIndex:
         starts, ends = (np.searchsorted(self._sorted, words, side) for side in ("left", "right"))
         recent = [(np.flatnonzero(latest == word) + known).astype(np.uint32) for word in words]
         return [np.concatenate((self._order[a:b], some)) for a, b, some in zip(starts, ends, recent, strict=True)]
+
+
+def scores_among(texts: Iterable[str], query: str, b: float = B) -> LexicalScores:
+    """The scores of some texts, under their numbers, for a query: rarity is counted among them."""
+    index = LexicalIndex(b)
+    for number, text in enumerate(texts):
+        index.add(str(number), words_of(text))
+    return index.score(query)

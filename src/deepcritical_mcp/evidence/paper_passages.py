@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Hashable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import anyio
 import numpy as np
@@ -23,37 +23,26 @@ from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, Passage, is_table, long_passages, short_passages
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, UNCALIBRATED, Calibration
 from deepcritical_mcp.evidence.embedding.service import BUSY
-from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_scores
+from deepcritical_mcp.evidence.lexical import LexicalScores, hybrid_scores, scores_among
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
 from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.excerpts import Span, best_sentences, has_figures, quoted, section_labels, sentences
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentPassage, Evidence, Publication, Text
-from deepcritical_mcp.text import CONJUNCTIONS, NEGATIONS, QUESTION_WORDS, cut_at_sentence, words_of
+from deepcritical_mcp.text import CONJUNCTIONS, NEGATIONS, QUESTION_WORDS
 
 _failure: ContextVar[str] = ContextVar("failure", default="")
 _loss: ContextVar[str] = ContextVar("loss", default="")
 
 
 class Embedder(Protocol):
-    """What a session needs of `EmbeddingService`."""
+    """What a session needs of `EmbeddingService`; see there."""
 
     @property
-    def name(self) -> str:
-        """Identifies the model: vectors of different models are never compared."""
-        ...
-
+    def name(self) -> str: ...
     @property
-    def calibration(self) -> Calibration | None:
-        """The thresholds and weights measured with the model; None if there are none."""
-        ...
-
-    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors of documents, [texts, dimension]; raises EmbeddingError."""
-        ...
-
-    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors of queries, [texts, dimension]; raises EmbeddingError."""
-        ...
+    def calibration(self) -> Calibration | None: ...
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
 class PassageEmbedder:
@@ -151,12 +140,11 @@ ENOUGH_ALONE = 0.3
 """The same where the model says nothing, because it is busy or missing."""
 SHORT_OVERRUN = 50
 """Characters by which a passage may be longer than asked for before it is worth a gap."""
-MAX_BEGINNING = 8_000
-"""Characters of a text in a list of the session's evidence."""
 NEARLY_BEST = 0.6
 """Share of the best sentence's score down to which others are quoted with it."""
 CHOSEN_BY_WORDS = "The sentences that are quoted were chosen by words only."
 
+Embedded: TypeAlias = "tuple[Passage, Vector]"
 KeyT = TypeVar("KeyT", bound=Hashable)
 
 _NO_SUBJECT = NEGATIONS | QUESTION_WORDS | CONJUNCTIONS
@@ -205,18 +193,16 @@ async def score_sentences(embedder: PassageEmbedder, question: str, texts: Seque
     return [[score(next(numbers)) for _ in some] for some in found]
 
 
-def missing_terms(question: str, text: str) -> set[str]:
-    """The abbreviations of the question that do not occur in `text`."""
+def missing_terms(question: str, publication: Publication) -> set[str]:
+    """The abbreviations of the question that occur neither in the title nor in the texts of a publication."""
+    text = "\n".join((publication.title, *(text.content for text in publication.texts)))
     return {term for term in _abbreviations(question) - _abbreviations(text) if term not in text}
 
 
 def _indexed(question: str, texts: Sequence[str]) -> tuple[list[list[str]], LexicalScores]:
     found = [_told(text) for text in texts]
-    index = LexicalIndex()
-    for number, sentence in enumerate(sentence for some in found for sentence in some):
-        index.add(str(number), words_of(sentence))
     told = [word for word in question.split() if word.lower().strip("?,.") not in _NO_SUBJECT]
-    return found, index.score(" ".join(told) or question)
+    return found, scores_among((one for some in found for one in some), " ".join(told) or question)
 
 
 def _told(text: str) -> list[str]:
@@ -260,11 +246,6 @@ def by_part(item: Evidence, brief: str) -> Evidence:
     """`item` by a part of its text."""
     cut = brief != item.content
     return item.model_copy(update={"content": brief, "content_truncated": cut}) if cut else item
-
-
-def beginning(item: Evidence) -> Evidence:
-    """`item`; a long text by its beginning."""
-    return by_part(item, cut_at_sentence(item.content, MAX_BEGINNING))
 
 
 async def shortened(embedder: PassageEmbedder, question: str, texts: Mapping[str, int]) -> dict[str, str]:
@@ -367,45 +348,32 @@ CLOSE_COVERAGE = 0.5
 
 
 def best_within(
-    passages: Sequence[Passage],
-    question: str,
-    cosines: Sequence[float],
-    page: PassagePage,
-    words_weight: float,
-    floor: float = 0.0,
-    wanted: Callable[[str], bool] | None = None,
+    passages: Sequence[Passage], question: str, cosines: Sequence[float], page: PassagePage, weight: float, floor: float
 ) -> tuple[tuple[DocumentPassage, ...], int]:
     """The page of the passages that answer best, best first, those of a part together, and the offset of the next page,
-    -1 if there is none; `cosines` to the question are known of the first passages. Only passages with `wanted` anchors
-    are shown. A passage is close to the question with a cosine from `floor` on, or most of its words.
+    -1 if there is none; `cosines` to the question are known of the first passages, and words have that `weight`. A
+    passage is close to the question with a cosine from `floor` on, or most of its words.
 
     Every passage has the title's words, so rarity is counted within the paper.
     """
-    index = LexicalIndex(b=0.0)
-    for number, passage in enumerate(passages):
-        index.add(str(number), words_of(passage.content))
-    scores = index.score(question)
+    scores = scores_among((passage.content for passage in passages), question, b=0.0)
     lexical, coverage = scores.at(map(str, range(len(passages))))
     relevance = [*cosines, *lexical[len(cosines) :].tolist()]
-    found = hybrid_scores(relevance, lexical, coverage, scores.terms, words_weight).tolist()
+    found = hybrid_scores(relevance, lexical, coverage, scores.terms, weight).tolist()
     ranked = zip(found, passages, standings(passages), strict=True)
     total = [score + priority(one, question, known) for score, one, known in ranked]
     best = [
         at
         for at in sorted(range(len(passages)), key=lambda at: -total[at])
-        if not wanted or wanted(passages[at].anchor or ABSTRACT)
+        if not page.wanted or page.wanted(passages[at].anchor or ABSTRACT)
     ]
     close = {at for at in best if coverage[at] >= CLOSE_COVERAGE or (at < len(cosines) and cosines[at] >= floor)}
     close = close if cosines else {*best}
 
     def shown(some: slice) -> tuple[DocumentPassage, ...]:
         chosen = best[some]
-        return tuple(
-            _shown([passages[chosen[at]] for at in numbers], max(relevance[chosen[at]] for at in numbers)).model_copy(
-                update={"is_close": any(chosen[at] in close for at in numbers)}
-            )
-            for numbers in by_place([passages[at] for at in chosen])
-        )
+        groups = [[chosen[at] for at in numbers] for numbers in by_place([passages[at] for at in chosen])]
+        return tuple(_shown(passages, group, relevance, is_close=not close.isdisjoint(group)) for group in groups)
 
     place = page_of(len(best), page, lambda some: page.length(shown(some)))
     return shown(place), place.stop if place.stop < len(best) else -1
@@ -413,7 +381,7 @@ def best_within(
 
 async def abstract_of(
     embedder: PassageEmbedder, publication: Publication, text: Text, *, by_meaning: bool
-) -> list[tuple[Passage, Vector]]:
+) -> list[Embedded]:
     """The abstract beside a full text, in passages as long as its, with their vectors, which are empty without
     `by_meaning`; [] for other texts, or if there is no time to embed it."""
     abstracts = [one for one in publication.texts if one.kind == ABSTRACT and not one.is_users]
@@ -432,13 +400,16 @@ async def abstract_of(
     return [] if vectors is None else [*zip(found, vectors, strict=True)]
 
 
-def _shown(passages: Sequence[Passage], relevance: float) -> DocumentPassage:
+def _shown(
+    passages: Sequence[Passage], group: Sequence[int], relevance: Sequence[float], *, is_close: bool
+) -> DocumentPassage:
     """What is quoted of one part, or of a text without parts, beginning with the passage that answers best."""
-    quotation, first = together(passages), passages[0]
+    quotation, first = together([passages[at] for at in group]), passages[group[0]]
     part, is_abstract = first.part, first.text.kind == ABSTRACT
     return DocumentPassage(
         anchor=ABSTRACT if part is None and is_abstract else quotation.anchor,
         section=part.path if part else ("Abstract",) if is_abstract else (),
         text=quotation.content,
-        relevance=min(max(relevance, 0.0), 1.0),
+        relevance=min(max(0.0, *(relevance[at] for at in group)), 1.0),
+        is_close=is_close,
     )

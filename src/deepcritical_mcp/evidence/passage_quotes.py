@@ -197,12 +197,14 @@ def _texts_length(shown: Sequence[DocumentPassage | Evidence]) -> int:
 
 class PassagePage(NamedTuple):
     """Which passages an answer shows: about so many characters, at most `limit`, after the first `offset` of them.
-    `length` says how many characters an answer with these passages has: `Evidence` of a session, or those of a text."""
+    `length` says how many characters an answer with these passages has: `Evidence` of a session, or those of a text.
+    Of a text, only passages with `wanted` anchors are shown."""
 
     characters: int = 3_000
     limit: int = 50
     offset: int = 0
     length: Callable[[Sequence[Any]], int] = _texts_length
+    wanted: Callable[[str], bool] | None = None
 
 
 FIRST_PAGE = PassagePage()

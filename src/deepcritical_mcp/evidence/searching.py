@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import EVERYTHING, Passage, Scope, indexed_text, own_title
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, Calibration
-from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_scores
-from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, OF_A_WHOLE, best_within, priority
+from deepcritical_mcp.evidence.lexical import hybrid_scores, scores_among
+from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, OF_A_WHOLE, Embedded, best_within, priority
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
 from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.evidence.text_index import WordScores, is_passage, split_unit, unit_of
@@ -99,7 +99,7 @@ class _Variant:
         """The scores of units; the word score stands in for a missing cosine."""
         lexical, coverage = self.words.at(units)
         near = [self.cosines.get(unit, own) for unit, own in zip(units, lexical.tolist(), strict=True)]
-        found = hybrid_scores(near, lexical, coverage, self.words.terms, self.weight)
+        found = hybrid_scores(near, lexical, coverage, self.words.wholes.terms, self.weight)
         added = [self.priority(unit) if is_passage(unit) else OF_A_WHOLE for unit in units]
         return dict(zip(units, (found + added).tolist(), strict=True))
 
@@ -157,14 +157,7 @@ class Search:
         return Found(evidence, parts, close, place.stop if place.stop < len(ranked) else -1)
 
     def within(
-        self,
-        id: str,
-        text: Text,
-        question: str,
-        vector: NDArray[np.float32] | None,
-        page: PassagePage,
-        wanted: Callable[[str], bool] | None,
-        abstract: Sequence[tuple[Passage, Vector]] = (),
+        self, id: str, text: Text, question: str, vector: Vector | None, page: PassagePage, abstract: Sequence[Embedded]
     ) -> tuple[tuple[DocumentPassage, ...], int]:
         """See `EvidenceStore.best_passages`; `vector` is the question's, None without a model; `abstract` are passages
         to rank besides those of the text, with their vectors."""
@@ -173,7 +166,7 @@ class Search:
         known = [own for _, own in abstract] + [vectors[number] for number, _ in numbered if number < len(vectors)]
         cosines = [] if vector is None else [float(np.dot(vector, one)) for one in known]
         passages = [passage for passage, _ in abstract] + [passage for _, passage in numbered]
-        return best_within(passages, question, cosines, page, self._weight, self._floor, wanted)
+        return best_within(passages, question, cosines, page, self._weight, self._floor)
 
     def closest(
         self, query: str, vectors: NDArray[np.float32] | None, exclude: Set[str], limit: int, min_relevance: float
@@ -323,10 +316,7 @@ def relevances(query: NDArray[np.float32], vectors: Iterable[Sequence[Vector] | 
 
 def shared_words(query: str, evidence: Sequence[Publication]) -> list[float]:
     """A substitute for relevance without a model: BM25 among `evidence`, scaled to 0..1."""
-    index = LexicalIndex()
-    for number, item in enumerate(evidence):
-        index.add(str(number), words_of(indexed_text(item)))
-    scores = index.score(query)
+    scores = scores_among(map(indexed_text, evidence), query)
     return [*map(_clipped, scores.at(map(str, range(len(evidence))))[0].tolist())]
 
 

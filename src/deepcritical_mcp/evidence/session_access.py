@@ -7,10 +7,12 @@ import asyncio
 import contextlib
 import json
 import logging
+import secrets
 import threading
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import anyio
 import anyio.lowlevel
@@ -30,21 +32,26 @@ from deepcritical_mcp.evidence.paper_passages import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
 from deepcritical_mcp.evidence.storage.stored_items import (
-    LOG_PREFIX,
     KeptItem,
-    is_own_search,
     now,
     packed,
     restored,
     title_of_query,
     unpacked,
 )
+from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.text import batches
 
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
+SECONDS_TO_LOG = 5.0
+"""An entry that cannot be written in this time is given up, so that a cancelled call ends."""
+LOG_PREFIX = "search-log:"
+"""Prefix of the names of documents that are entries of the log."""
+WATCH_ENDING = "-watch"
+"""Suffix of the names of entries that are not the user's own searches: those of a watch or of a check of a draft."""
 INDEXED_AT_ONCE = 48
 """Passages that are embedded in one turn: between turns, other calls get the model, and the session is written."""
 WRITTEN_AT_ONCE = 32
@@ -53,6 +60,8 @@ WRITTEN_AT_ONCE = 32
 # In memory, measured with abstracts of 1,700 characters, and with full texts.
 PUBLICATION_BYTES = 20_000
 PASSAGE_BYTES = 6_000
+
+Opening: TypeAlias = "Callable[[SessionAccess], Awaitable[None]]"
 
 
 class SessionAccess:
@@ -74,6 +83,7 @@ class SessionAccess:
 
     Attributes:
         calibration: what was measured with the model.
+        users: how many calls are using it now.
         awake: whether its indexes are in memory.
         lost: whether the open session turned out to be gone, or must be opened again.
         used, recorded: when it was last used, and the last use that its place has recorded (Unix seconds).
@@ -82,12 +92,7 @@ class SessionAccess:
     """
 
     def __init__(
-        self,
-        session_id: str,
-        embedder: Embedder,
-        open_session: Callable[[SessionAccess], Awaitable[None]],
-        settings: Settings,
-        backend: Backend,
+        self, session_id: str, embedder: Embedder, open_session: Opening, settings: Settings, backend: Backend
     ) -> None:
         self.session_id = session_id
         self.awake = self.lost = self.returns = False
@@ -103,12 +108,7 @@ class SessionAccess:
         self._first = ""
         self._mutex = threading.RLock()
         """The lock of the space: the work of a cancelled call may not have ended yet."""
-        self._users = self._size = self._searches = 0
-
-    @property
-    def busy(self) -> bool:
-        """Whether a call is using the session now."""
-        return self._users > 0
+        self.users = self._size = self._searches = 0
 
     @property
     def size(self) -> int:
@@ -119,14 +119,14 @@ class SessionAccess:
         """Release the memory of the indexes, unless a call is using them; the next call builds them again."""
         async with self._opening:
             space = self._space  # it may be closed meanwhile
-            if self.awake and space is not None and not self.busy and self._mutex.acquire(blocking=False):
+            if self.awake and space is not None and not self.users and self._mutex.acquire(blocking=False):
                 self._mutex.release()
                 self._size = self.size
                 catalogue, self._catalogue, self.awake = self._catalogue, None, False
                 with anyio.CancelScope(shield=True), contextlib.suppress(EvidenceStoreError, SessionError):
                     if catalogue is not None:
                         await run_sync(catalogue.keep_derived)
-                    await run_sync(self._alone, space.rest)
+                    await run_sync(self._alone, space.table.clear)
 
     async def record_use(self) -> None:
         """Record its last use where it is kept, if that can be written."""
@@ -146,24 +146,19 @@ class SessionAccess:
         """The session's title; "" if it has none."""
         return self._space.rows.info.title if self._space is not None else ""
 
-    async def set_title(self, title: str) -> None:
-        """Give the session this title; see `session_title`."""
-        async with self._session() as catalogue:
-            await self._in_thread(lambda: catalogue.space.rows.set_title(title, replacing=True))
-
     async def set_title_if_none(self, query: str) -> None:
         """Make its first query the title of a session that has none. If that cannot be written, the next one is."""
         if (title := title_of_query(query)) and not self.title:
             async with self._session() as catalogue:
                 with contextlib.suppress(EvidenceStoreError, SessionBusyError):
-                    await self._in_thread(lambda: catalogue.space.rows.set_title(title, replacing=False))
+                    await self._in_thread(lambda: catalogue.space.rows.set_title_if_none(title))
 
     async def keep_document(self, name: str, content: str) -> None:
         """Store a text of up to a few MB that is not evidence, e.g. a report, replacing an earlier one of that name; ""
         deletes it."""
         async with self._session() as catalogue:
             await self._in_thread(lambda: catalogue.space.keep_documents({name: content}))
-            if is_own_search(name):
+            if _is_own_search(name):
                 self._searches += 1
 
     async def document(self, name: str) -> str:
@@ -176,6 +171,20 @@ class SessionAccess:
         async with self._session() as catalogue:
             space = catalogue.space
             return await run_sync(lambda: space.documents(space.rows.keys("document", prefix)), abandon_on_cancel=True)
+
+    async def log_search(self, search: LoggedSearch) -> None:
+        """Append to the log of searches; also in a call that is being cancelled."""
+        end = "" if search.is_own else WATCH_ENDING
+        name = f"{LOG_PREFIX}{search.at}-{time.time_ns():x}-{secrets.token_hex(2)}{end}"  # in the order of writing
+        with anyio.move_on_after(SECONDS_TO_LOG, shield=True) as scope:
+            await self.keep_document(name, search.model_dump_json(exclude_defaults=True))
+        if scope.cancelled_caught:
+            raise EvidenceStoreError("The session could not be written in time.")
+
+    async def search_log(self) -> tuple[LoggedSearch, ...]:
+        """The log of searches, the first one first, written by any process."""
+        kept = await self.documents(LOG_PREFIX)
+        return tuple(LoggedSearch.model_validate_json(one) for one in kept.values())
 
     @property
     def space(self) -> Space:
@@ -196,7 +205,7 @@ class SessionAccess:
 
     @contextlib.asynccontextmanager
     async def _session(self) -> AsyncGenerator[Catalogue]:
-        self._users += 1
+        self.users += 1
         try:
             if self._space is None or self._catalogue is None or self.lost:
                 await self._open()
@@ -217,8 +226,8 @@ class SessionAccess:
                 raise SessionNotFoundError() from None
             raise
         finally:
-            self._users -= 1
-            if not self.busy and self._catalogue is not None:
+            self.users -= 1
+            if not self.users and self._catalogue is not None:
                 self._catalogue.forget_gone()
 
     async def _open(self) -> None:
@@ -231,7 +240,7 @@ class SessionAccess:
                 self._catalogue = await run_sync(Catalogue.of, space, abandon_on_cancel=True)
                 # A killed process may not have written the number.
                 logged = await run_sync(lambda: space.rows.keys("document", LOG_PREFIX), abandon_on_cancel=True)
-                self._searches = len([name for name in logged if is_own_search(name)])
+                self._searches = len([name for name in logged if _is_own_search(name)])
                 with contextlib.suppress(EvidenceStoreError, SessionError):
                     await run_sync(forget_old, space, abandon_on_cancel=True)
 
@@ -311,10 +320,15 @@ class SessionAccess:
                 return False
             found = iter(vectors)
             embedded = [(one, start, [next(found) for _ in passages]) for one, start, passages in rows]
-            batch = Batch(catalogue, calibration=self._embedder.calibration)
+            batch = Batch(catalogue, self.calibration)
             for some in batches(embedded, WRITTEN_AT_ONCE):
                 await self._write_alone(partial(batch.store_vectors, some))
             return True
+
+
+def _is_own_search(name: str) -> bool:
+    """Whether the document of that name is the log's entry of a search of the user's own."""
+    return name.startswith(LOG_PREFIX) and not name.endswith(WATCH_ENDING)
 
 
 PREFIX = "removed"
@@ -333,8 +347,7 @@ def removed_items(space: Space, ids: Collection[str]) -> dict[str, KeptItem]:
     kept = space.documents([name for name in space.rows.keys("document", PREFIX) if not _is_old(name)])
     found = {name: unpacked(text.encode("utf-8", "surrogatepass")) for name, text in kept.items()}
     if ids:
-        names = {name: {item.id, *(one.id for one in item.members)} for name, item in found.items()}
-        return {name: item for name, item in found.items() if not names[name].isdisjoint(ids)}
+        return {name: one for name, one in found.items() if {one.id, *(each.id for each in one.members)} & {*ids}}
     last = max(map(_removed_at, found), default=0)
     return {name: item for name, item in found.items() if _removed_at(name) == last}
 

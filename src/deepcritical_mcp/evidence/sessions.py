@@ -66,11 +66,9 @@ class SessionRegistry:
         clock: Unix seconds.
 
     Attributes:
-        lasting: whether another process can open a session later.
-        remote: whether these may be on other machines.
+        backend: where sessions are kept.
         keeps_for: seconds for which a session is kept after its last use.
-        undo_seconds: for how long a dropped session can be restored; 0.0 if it cannot.
-        warning: what every result says about where sessions are kept; "" = nothing.
+        defaults: the ids of default sessions, by key and owner, see `default`.
     """
 
     def __init__(
@@ -78,21 +76,17 @@ class SessionRegistry:
     ) -> None:
         self._settings = settings
         self._embedder = embedder
-        self._backend = backend
+        self.backend = backend
         self._clock = clock
         self._sessions: dict[str, EvidenceStore] = {}
         self._resting: asyncio.Task[None] | None = None
         """Lets sessions rest, so that no call waits until those of others do."""
-        self._defaults: dict[tuple[str, str], str] = {}
+        self.defaults: dict[tuple[str, str], str] = {}
         self._stores: WeakValueDictionary[str, EvidenceStore] = WeakValueDictionary()
         # One for each session and for each default: a lock for all would make every call wait for a slow backend.
         self._locks: WeakValueDictionary[str | tuple[str, str], anyio.Lock] = WeakValueDictionary()
         self._next_sweep = 0.0
-        self._ttl = self.keeps_for = settings.session_ttl or backend.ttl
-        self.lasting = backend.lasting
-        self.remote = backend.remote
-        self.undo_seconds = backend.undo_seconds
-        self.warning = backend.warning
+        self.keeps_for = settings.session_ttl or backend.ttl
 
     async def open(self, *, owner: str = "", title: str = "") -> EvidenceStore:
         """Open a fresh session that belongs to `owner`, with a title that nobody can take for an id.
@@ -114,7 +108,7 @@ class SessionRegistry:
         session_id, now = new_session_id(), self._clock()
         info = KeptSession(title=title, created=now, used=now, owner=digest, model=self._embedder.name)
         async with self._lock(session_id):
-            return await self._opened(session_id, lambda: self._backend.create(session_id, info))
+            return await self._opened(session_id, lambda: self.backend.create(session_id, info))
 
     async def get(self, session_id: str, *, owner: str = "") -> EvidenceStore:
         """The session with this id, opened if it is not open.
@@ -124,8 +118,6 @@ class SessionRegistry:
             SessionBusyError: another process has locked it.
             EvidenceStoreError: it cannot be read.
         """
-        if not is_session_id(session_id):
-            raise SessionNotFoundError()
         await self._drop_idle()
         async with self._lock(session_id):
             return await self._find(session_id, _digest(owner))
@@ -138,19 +130,14 @@ class SessionRegistry:
         """
         await self._drop_idle(expire=False)  # a caller that only looks deletes nothing
         digest = _digest(owner)
-        infos = await run_sync(self._backend.sessions, digest, abandon_on_cancel=True)
+        infos = await run_sync(self.backend.sessions, digest, abandon_on_cancel=True)
         for id, session in self._sessions.items():
             ours = session.space.rows.info
             if ours.owner == digest:  # on a server, another process may have named it since
-                infos[id] = replace(infos.get(id, ours) if self._backend.shared else ours, used=session.used)
+                infos[id] = replace(infos.get(id, ours) if self.backend.shared else ours, used=session.used)
         listed = [self._listed(id, info) for id, info in infos.items() if info.title or info.items or info.searches]
-        since = self._clock() - self._ttl if self._backend.expires_by_use else -math.inf
+        since = self._clock() - self.keeps_for if self.backend.expires_by_use else -math.inf
         return sorted((one for one in listed if one.used >= since), key=lambda one: one.used, reverse=True)
-
-    async def expired(self, *, owner: str = "") -> list[KeptSession]:
-        """The expired sessions of `owner` that `restore` can bring back."""
-        infos = await run_sync(self._backend.expired, _digest(owner), abandon_on_cancel=True)
-        return [replace(self._listed(id, info), expires=0.0) for id, info in infos.items()]
 
     async def find(self, title: str, *, owner: str = "") -> EvidenceStore:
         """The session of `owner` with that title, else the only one whose title begins so. Case and blanks do not
@@ -167,14 +154,6 @@ class SessionRegistry:
             raise SessionNotFoundError()
         return await self.get(found.session_id, owner=owner)
 
-    async def name(self, session_id: str, title: str, *, owner: str = "") -> None:
-        """Give a session another title.
-
-        Raises InvalidInputError if this cannot be one, and what `get` raises.
-        """
-        given = session_title(title)
-        await (await self.get(session_id, owner=owner)).set_title(given)
-
     def naming(self, *, owner: str = "") -> anyio.Lock:
         """Held from the check whether `owner` already has a title until a session has been given it."""
         return self._lock(("titles of", owner))
@@ -188,24 +167,16 @@ class SessionRegistry:
         """The default session of `key` (a connection or a process) and `owner`; a fresh one if there is none."""
         name = (key, owner)
         async with self._lock(name):
-            known = self._defaults.get(name)
+            known = self.defaults.get(name)
             if known is not None:
                 try:
                     return await self.get(known, owner=owner)
                 except SessionNotFoundError:
                     logger.info("the default session is gone, opening a fresh one")
             store = await self.open(owner=owner)
-            if self._defaults.get(name) in (None, known):  # else another call has named one meanwhile
-                self._defaults[name] = store.session_id
+            if self.defaults.get(name) in (None, known):  # else another call has named one meanwhile
+                self.defaults[name] = store.session_id
             return store
-
-    def adopt(self, key: str, session_id: str, *, owner: str = "") -> None:
-        """Make this session the default of `key`."""
-        self._defaults[(key, owner)] = session_id
-
-    def default_id(self, key: str, *, owner: str = "") -> str:
-        """The id of `key`'s default session, "" if there is none; opens nothing."""
-        return self._defaults.get((key, owner), "")
 
     async def drop(self, session_id: str, *, owner: str = "") -> None:
         """Delete a session with all its evidence, even one that cannot be read. It can be restored for `undo_seconds`.
@@ -213,35 +184,31 @@ class SessionRegistry:
         Raises:
             SessionNotFoundError: it is unknown, expired, deleted, or another owner's.
         """
-        if not is_session_id(session_id):
-            raise SessionNotFoundError()
         await self._drop_idle()
         async with self._lock(session_id):
             try:
                 session = await self._find(session_id, _digest(owner))
             except (EvidenceStoreError, SessionNotFoundError):
-                if not await run_sync(self._backend.discard, session_id, _digest(owner)):
+                if not await run_sync(self.backend.discard, session_id, _digest(owner)):
                     raise
             else:
                 await self._close(session, to_stay=False)
-            self._defaults = {name: id for name, id in self._defaults.items() if id != session_id}
+            self.defaults = {name: id for name, id in self.defaults.items() if id != session_id}
 
-    async def deleted(self, *, owner: str = "") -> list[KeptSession]:
+    async def gone(self, *, owner: str = "", only_expired: bool = False) -> list[KeptSession]:
         """The deleted and expired sessions of `owner` that `restore` can bring back and `erase` deletes for good."""
-        infos = await run_sync(self._backend.deleted, _digest(owner), abandon_on_cancel=True)
+        infos = await run_sync(self.backend.gone, _digest(owner), only_expired, abandon_on_cancel=True)
         return [replace(self._listed(id, info), expires=0.0) for id, info in infos.items()]
 
     async def erase(self, session_id: str, *, owner: str = "") -> None:
         """Delete what is still kept of a session that was dropped; raises SessionBusyError if that is not possible."""
         async with self._lock(session_id):
-            await run_sync(self._backend.erase, session_id, _digest(owner))
+            await run_sync(self.backend.erase, session_id, _digest(owner))
 
     async def restore(self, session_id: str, *, owner: str = "") -> EvidenceStore:
         """A session that was dropped less than `undo_seconds` ago, as it was; otherwise like `get`."""
-        if not is_session_id(session_id):
-            raise SessionNotFoundError()
         async with self._lock(session_id):
-            await run_sync(self._backend.restore, session_id, _digest(owner))
+            await run_sync(self.backend.restore, session_id, _digest(owner))
             session = await self._find(session_id, _digest(owner))
             await run_sync(lambda: session.space.rows.record(used=session.used))
             return session
@@ -253,7 +220,7 @@ class SessionRegistry:
 
     async def check(self) -> None:
         """Check that sessions can be kept; raises EvidenceStoreError if they cannot."""
-        await run_sync(self._backend.check, abandon_on_cancel=True)
+        await run_sync(self.backend.check, abandon_on_cancel=True)
 
     async def sweep(self) -> None:
         """Drop expired sessions, and let idle ones rest. Every call does so too; this is for times without calls."""
@@ -262,8 +229,8 @@ class SessionRegistry:
             self._start_resting()
             if self._resting is not None:
                 await asyncio.wait({self._resting})
-        if not self._backend.lasting:
-            self._defaults = {name: id for name, id in self._defaults.items() if id in self._sessions}
+        if not self.backend.lasting:
+            self.defaults = {name: id for name, id in self.defaults.items() if id in self._sessions}
 
     async def aclose(self) -> None:
         """Close all sessions and the backend. If the backend is lasting, they can be opened again."""
@@ -273,7 +240,7 @@ class SessionRegistry:
             async with self._lock(id):
                 if id in self._sessions:
                     await self._close(self._sessions[id])
-        await run_sync(self._backend.close)
+        await run_sync(self.backend.close)
 
     def _start_resting(self) -> None:
         """Start the task, unless it runs; it outlives the call."""
@@ -288,21 +255,24 @@ class SessionRegistry:
         for session in [session for session in reversed(sessions) if session.awake]:
             if session.rested:
                 session.returns, session.rested = session.used - session.rested < RETURNS_WITHIN, 0.0
-            stays = session.returns and awake < MAX_RETURNING * self._backend.max_awake
+            stays = session.returns and awake < MAX_RETURNING * self.backend.max_awake
             awake, size = awake + 1, size + session.memory
             idle = now - session.used
-            too_many = awake > self._backend.max_awake and idle > (RETURNS_WITHIN if stays else STAYS_AWAKE)
+            too_many = awake > self.backend.max_awake and idle > (RETURNS_WITHIN if stays else STAYS_AWAKE)
             too_large = awake > 1 and size > (MAX_MEMORY if idle > IN_USE else 2 * MAX_MEMORY)
             if too_many or too_large or idle > REST_AFTER:
                 await session.rest()
                 session.rested = now if not session.awake else 0.0
 
     def _lock(self, name: str | tuple[str, str]) -> anyio.Lock:
+        """Of the session with that id, or of a default or the titles of an owner."""
+        if isinstance(name, str) and not is_session_id(name):
+            raise SessionNotFoundError()
         return self._locks.setdefault(name, anyio.Lock())
 
     async def _find(self, session_id: str, owner: str) -> EvidenceStore:
         session = self._sessions.get(session_id)
-        state = await run_sync(self._backend.state, session_id) if session is not None else "here"
+        state = await run_sync(self.backend.state, session_id) if session is not None else "here"
         if session is not None and (session.lost or state == "replaced"):
             await self._close(session)
             session = None
@@ -322,13 +292,13 @@ class SessionRegistry:
         now = self._clock()
         self._mark_used(session, now)
         self._start_resting()
-        if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
+        if now - session.recorded >= min(self.keeps_for / WRITES_PER_TTL, RECORD_EVERY):
             await session.record_use()
         return session
 
     async def _reopen(self, session_id: str) -> EvidenceStore:
-        session = await self._opened(session_id, lambda: self._backend.open(session_id, self._embedder.name))
-        if self._backend.expires_by_use and session.space.rows.info.used < self._clock() - self._ttl:
+        session = await self._opened(session_id, lambda: self.backend.open(session_id, self._embedder.name))
+        if self.backend.expires_by_use and session.space.rows.info.used < self._clock() - self.keeps_for:
             await self._close(session)  # the sweep deletes it, if the place where it is kept agrees about the time
             raise SessionNotFoundError()
         return session
@@ -336,24 +306,22 @@ class SessionRegistry:
     async def _opened(self, session_id: str, work: Callable[[], Space]) -> EvidenceStore:
         space = await run_sync(work)
         session = self._stores.get(session_id) or EvidenceStore(
-            session_id, self._embedder, self._attach, self._settings, self._backend
+            session_id, self._embedder, self._attach, self._settings, self.backend
         )
         self._stores[session_id] = session
         session.attach(space, self._clock())
         self._sessions[session_id] = session
         await self._drop_idle()
-        await self._end(self._sessions.values(), len(self._sessions) - self._backend.limit)
+        await self._end(self._sessions.values(), len(self._sessions) - self.backend.limit)
         self._start_resting()
         return session
 
     async def _attach(self, store: SessionAccess) -> None:
         """Open a session again, which was closed while a call still held it."""
         async with self._lock(store.session_id):
-            session = self._sessions.get(store.session_id)
-            if session is not None and store.lost:
-                await self._close(session)
-                session = None
-            if session is None:
+            if store.lost and store.session_id in self._sessions:
+                await self._close(self._sessions[store.session_id])
+            if store.session_id not in self._sessions:
                 await self._reopen(store.session_id)
 
     def _mark_used(self, session: EvidenceStore, now: float) -> None:
@@ -362,23 +330,23 @@ class SessionRegistry:
 
     async def _drop_idle(self, *, expire: bool = True) -> None:
         now = self._clock()
-        since = now - self._ttl
-        for session in [session for session in self._sessions.values() if session.busy]:
+        since = now - self.keeps_for
+        for session in [session for session in self._sessions.values() if session.users]:
             self._mark_used(session, now)
         for session in list(self._sessions.values()):
             if session.used >= since:
                 break
             # A lasting session may have been used by another process: the sweep below checks its recorded use.
-            await self._end([session], to_stay=self._backend.lasting)
+            await self._end([session], to_stay=self.backend.lasting)
         if expire and now >= self._next_sweep:
-            self._next_sweep = now + min(self._ttl / SWEEPS_PER_TTL, SWEEP_EVERY)
+            self._next_sweep = now + min(self.keeps_for / SWEEPS_PER_TTL, SWEEP_EVERY)
             try:
-                await run_sync(self._backend.expire, now, self._ttl)
+                await run_sync(self.backend.expire, now, self.keeps_for)
             except EvidenceStoreError as error:
                 logger.warning("cannot delete expired sessions: %s", error)
 
     def _expiry(self, session_id: str, used: float) -> float:
-        return used + self._ttl if self.lasting and self._backend.is_begun(session_id) else 0.0
+        return used + self.keeps_for if self.backend.lasting and self.backend.is_begun(session_id) else 0.0
 
     def _listed(self, session_id: str, info: KeptSession) -> KeptSession:
         used = info.used or self._clock()  # a session without a known date counts as used now
@@ -389,7 +357,7 @@ class SessionRegistry:
         for session in list(sessions):
             lock = self._lock(session.session_id)
             is_open = self._sessions.get(session.session_id) is session
-            if count > 0 and is_open and not session.busy and not lock.locked():
+            if count > 0 and is_open and not session.users and not lock.locked():
                 count -= 1
                 lock.acquire_nowait()  # and not `async with`, which lets other tasks run
                 try:
@@ -399,13 +367,13 @@ class SessionRegistry:
 
     async def _close(self, session: EvidenceStore, *, to_stay: bool = True) -> None:
         """Close a session, and delete it unless it is `to_stay`."""
-        if to_stay and self.lasting and not self._backend.remote:
+        if to_stay and self.backend.lasting and not self.backend.remote:
             await session.record_use()
         await session.settle(to_stay=to_stay)
         space = session.detach()
         del self._sessions[session.session_id]
         with anyio.CancelScope(shield=True):
-            await run_sync(self._backend.release if to_stay else self._backend.delete, space)
+            await run_sync(self.backend.release if to_stay else self.backend.delete, space)
 
 
 def _digest(owner: str) -> str:

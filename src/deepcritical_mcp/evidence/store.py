@@ -17,11 +17,10 @@ from deepcritical_mcp.deadline import TO_EMBED, TO_EMBED_FOR_ANSWER, seconds_for
 from deepcritical_mcp.errors import SessionFullError
 from deepcritical_mcp.evidence.adding import AddOutcome, Batch, Decision, NewPublication
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope, everything_said
+from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope
 from deepcritical_mcp.evidence.embedding.projection import Point, project
 from deepcritical_mcp.evidence.paper_passages import (
     abstract_of,
-    beginning,
     best_answers,
     by_part,
     missing_terms,
@@ -42,11 +41,13 @@ from deepcritical_mcp.models import (
     ScreeningMark,
     Text,
 )
-from deepcritical_mcp.text import batches
+from deepcritical_mcp.text import batches, cut_at_sentence
 
 EMBEDDED_AT_ONCE = 64
 """Publications, and passages of long texts, that a call embeds before it goes on; the rest is embedded in the
 background."""
+MAX_BEGINNING = 8_000
+"""Characters of a text in a list of the session's evidence."""
 
 T = TypeVar("T")
 
@@ -145,11 +146,11 @@ class EvidenceStore(SessionAccess):
             return with_sections(found.evidence, [stored_text(catalogue, item.id) for item in found.evidence])
 
     async def best_passages(
-        self, id: str, question: str, page: PassagePage = FIRST_PAGE, wanted: Callable[[str], bool] | None = None
+        self, id: str, question: str, page: PassagePage = FIRST_PAGE
     ) -> tuple[tuple[DocumentPassage, ...], int]:
         """The passages of a stored text that answer `question` best, by meaning and by words alike, best first, those
         of a part together, rows of a table with its caption and header; and the offset of the next page, -1 if there
-        is none. Only those with `wanted` anchors. () for an unknown id. `id` is the text's, see `Publication.id_of`."""
+        is none. () for an unknown id. `id` is the text's, see `Publication.id_of`."""
         async with self._session() as catalogue:
             if (found := stored_text(catalogue, id)) is None:
                 return (), -1
@@ -160,7 +161,7 @@ class EvidenceStore(SessionAccess):
             vector = None if vectors is None else vectors[0]
             search = Search(catalogue, self.calibration)
             abstract = await abstract_of(self._embedder, publication, text, by_meaning=vector is not None)
-            asked = (publication.id, text, question, vector, page, wanted, abstract)
+            asked = (publication.id, text, question, vector, page, abstract)
             return await run_sync(search.within, *asked, abandon_on_cancel=True)
 
     async def text(self, id: str) -> tuple[Publication, Text] | None:
@@ -198,7 +199,7 @@ class EvidenceStore(SessionAccess):
                 for content, where in one.answers(chosen, brief) if chosen else ():
                     item = by_part(catalogue.shown(held[place.id], one.text), content)
                     found[place].append(item.model_copy(update=where))
-            return found, {id: missing_terms(question, everything_said(one)) for id, one in held.items()}
+            return found, {id: missing_terms(question, one) for id, one in held.items()}
 
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]:
         """Up to `limit` items close in meaning to `query`, closest first, except `exclude` and what is nearly identical
@@ -259,7 +260,7 @@ class EvidenceStore(SessionAccess):
         async with self._session() as catalogue:
             ids = catalogue.ids()[offset : offset + limit]
             shown = await run_sync(shown_items, catalogue, ids, abandon_on_cancel=True)
-            return [beginning(item) for item in shown.values()]
+            return [by_part(one, cut_at_sentence(one.content, MAX_BEGINNING)) for one in shown.values()]
 
     async def ids(self) -> list[str]:
         """All ids in insertion order."""
@@ -354,7 +355,15 @@ class EvidenceStore(SessionAccess):
             for rows in batches(new, WRITTEN_AT_ONCE):
                 decisions += await self._add_batch(catalogue, rows)
         outcomes = await run_sync(lambda: tuple(one.outcome(catalogue) for one in decisions if one))
-        await self._index({outcome.publication.id for outcome in outcomes}, catalogue)
+        ids = {outcome.publication.id for outcome in outcomes}
+        lacking = [id for id in catalogue.waiting() if id in ids]
+        # Few passages are embedded now, more in the background.
+        count = sum(len(passages) for *_, passages in catalogue.missing(lacking, EMBEDDED_AT_ONCE + 1))
+        if 0 < count <= EMBEDDED_AT_ONCE and not self._embedder.failure:
+            while await self._index_more(lacking, catalogue):
+                pass
+        if lacking:
+            self._start_indexing(catalogue)
         if left_out := len(decisions) - len(outcomes):
             added = [outcome.publication.id for outcome in outcomes if outcome.status == "added"]
             raise SessionFullError(
@@ -380,12 +389,7 @@ class EvidenceStore(SessionAccess):
             await self._write_alone(partial(write, some))
 
     async def _add_batch(self, catalogue: Catalogue, new: Sequence[NewPublication]) -> Sequence[Decision | None]:
-        batch = Batch(
-            catalogue,
-            calibration=self._embedder.calibration,
-            max_evidence=self._settings.max_evidence,
-            dedup_threshold=self._settings.dedup_threshold,
-        )
+        batch = Batch(catalogue, self.calibration, self._settings.max_evidence, self._settings.dedup_threshold)
         async with self._writing:
             decisions = await self._write(lambda: batch.add(new))
             # What could not be embedded, e.g. because the model is busy, is not tried again while others wait for this
@@ -398,26 +402,14 @@ class EvidenceStore(SessionAccess):
                     await self._write(partial(batch.store_vectors, some))
         return decisions
 
-    async def _index(self, ids: set[str], catalogue: Catalogue) -> None:
-        """Embed what these publications still lack: few passages now, more in the background."""
-        lacking = [id for id in catalogue.waiting() if id in ids]
-        count = sum(len(passages) for *_, passages in catalogue.missing(lacking, EMBEDDED_AT_ONCE + 1))
-        if 0 < count <= EMBEDDED_AT_ONCE and not self._embedder.failure:
-            while await self._index_more(lacking, catalogue):
-                pass
-        if lacking:
-            self._start_indexing(catalogue)
-
 
 def _with_status(item: KeptItem, current: Publication) -> KeptItem:
     """The item with that status. Of the descriptions that it was merged from, only the latest is marked as checked,
     since that one describes it best."""
     status, day, notices = current.status, current.status_checked, {"status_notices": current.status_notices}
-    latest = max((one.status_checked for one in item.given), default="")
+    days = {max((one.status_checked for one in item.given), default=""): day}
     given = tuple(
-        one
-        if one.is_users
-        else one.with_status(status, day if one.status_checked == latest else one.status_checked, **notices)
+        one if one.is_users else one.with_status(status, days.get(one.status_checked, one.status_checked), **notices)
         for one in item.given
     )
     return replace(item, publication=item.publication.with_status(status, day, **notices), given=given)

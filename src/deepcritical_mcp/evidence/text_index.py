@@ -47,11 +47,6 @@ class Layout:
             self._passages = tuple(passages(self.publication))
         return self._passages
 
-    @property
-    def has_long_texts(self) -> bool:
-        """Whether some of them are passages of a long text."""
-        return self.total > self.short
-
     @classmethod
     def of(cls, publication: Publication) -> Layout:
         """The layout of a publication's present texts."""
@@ -64,11 +59,6 @@ class WordScores(NamedTuple):
 
     wholes: LexicalScores
     passages: LexicalScores
-
-    @property
-    def terms(self) -> int:
-        """Number of distinct words in the query."""
-        return self.wholes.terms
 
     def at(self, units: Sequence[str]) -> tuple[Scores, Scores]:
         """See `LexicalScores.at`."""
@@ -129,38 +119,29 @@ class TextIndex:
 
     def __init__(self) -> None:
         self.layouts: dict[str, Layout] = {}
-        self._words = LexicalIndex()
+        self._units: dict[str, tuple[str, ...]] = {}
+        self.wholes = LexicalIndex()
         self.passages = LexicalIndex(b=0.0)
 
     def put(self, id: str, texts: IndexedTexts) -> None:
         """Set the texts of publication `id`."""
         self.remove(id)
-        self.layouts[id] = texts.layout
+        self.layouts[id], self._units[id] = texts.layout, tuple(texts.words)
         for unit, words in texts.words.items():
             self._of(unit).enter(unit, words)
 
     def remove(self, id: str) -> None:
         """Forget the texts of publication `id`."""
-        for unit in self._units(id):
+        for unit in self._units.pop(id, ()):
             self._of(unit).remove(unit)
         self.layouts.pop(id, None)
 
     def texts(self, id: str) -> IndexedTexts:
         """What was put under `id`."""
-        found = {unit: self._of(unit).words_at(unit) for unit in self._units(id)}
-        return IndexedTexts(self.layouts[id], {unit: words for unit, words in found.items() if words is not None})
-
-    def _units(self, id: str) -> list[str]:
-        if (one := self.layouts.get(id)) is None:
-            return []
-        return [id, *(unit_of(id, part, one.short) for part in range(one.short, one.total))]
-
-    def score(self, query: str) -> WordScores:
-        """See `LexicalIndex.score`."""
-        return WordScores(self._words.score(query), self.passages.score(query))
+        return IndexedTexts(self.layouts[id], {unit: self._of(unit).words_at(unit) for unit in self._units[id]})
 
     def _of(self, unit: str) -> LexicalIndex:
-        return self.passages if is_passage(unit) else self._words
+        return self.passages if is_passage(unit) else self.wholes
 
 
 _ORIGIN = [5, __version__]

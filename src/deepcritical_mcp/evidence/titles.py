@@ -41,16 +41,11 @@ HEAD = 800
 """Characters: the title of a document that gives itself none stands among its first ones."""
 
 _TOKEN = re.compile(r"[^\W\d_]+|\d+")
-_NAMES = {letter: f" {name} " for letter, name in GREEK_NAMES.items()} | {
-    "&": " and ",
-    "<": " below ",
-    ">": " above ",
-    "≤": " at most ",
-    "≥": " at least ",
-}
 _LISTS: dict[str, list[str]] = {}
 for _kind, _, _words in (line.partition(": ") for line in data_lines(__file__, "title_words.txt")):
     _LISTS.setdefault(_kind, []).append(_words)
+_SIGNS = (one.partition(" ") for one in _LISTS["sign"])
+_NAMES = {letter: f" {name} " for letter, name in (*GREEK_NAMES.items(), *((sign, name) for sign, _, name in _SIGNS))}
 _WORDS = {word: str(number) for number, words in enumerate(_LISTS["numeral"]) for word in words.split()}
 _OPPOSITES = tuple(frozenset(pair.split("/")) for pair in " ".join(_LISTS["opposites"]).split())
 _PREFIXES = tuple(tuple(pair.split("/")) for pair in " ".join(_LISTS["prefixes"]).split())

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import anyio
-
 from deepcritical_mcp.deadline import CITATION_COUNTS, CITING, seconds_for
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, is_marked, status_label
-from deepcritical_mcp.search.search_steps import Ranking
+from deepcritical_mcp.models import ProviderReport, Publication, QueryReport, is_marked, status_label
+from deepcritical_mcp.search.record_finder import for_each
+from deepcritical_mcp.search.search_steps import Kept, Ranking
 from deepcritical_mcp.sources.base import in_time
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
 
@@ -55,54 +54,47 @@ class Listing:
         return ProviderReport(name=self.name, status="ok", results=self.found.total)
 
 
-Counted = tuple[tuple[Evidence, ...], tuple[ProviderReport, ...], tuple[str, ...]]
-"""Evidence with the counts of citations that are known, who was asked, and why there are no counts."""
-
-
+@dataclass(frozen=True)
 class CitationIndexes:
     """The services that know about citations, besides the source of the papers itself."""
 
-    def __init__(self, services: Sequence[CitingLookup] = ()) -> None:
-        self._services = tuple(services)
+    services: Sequence[CitingLookup] = ()
 
     async def citing(self, pmid: str, *, seconds: float) -> list[Listing]:
         """What each service answers in its share of so many seconds; all are asked at the same time."""
         found: dict[str, Listing] = {}
 
         async def ask(service: CitingLookup) -> None:
+            limit = seconds_for(CITING, cap=seconds)
             try:
-                known = await in_time(
-                    service, seconds_for(CITING, cap=seconds), lambda: service.citing(pmid, CITING_LIMIT)
-                )
+                known = await in_time(service, limit, lambda: service.citing(pmid, CITING_LIMIT))
             except ProviderError as error:
                 found[service.name] = Listing(service.name, service.title, error=error)
-                return
-            ids = tuple(one for one in known.ids if one != pmid)
-            known = replace(known, ids=ids, total=known.total - len(known.ids) + len(ids))
-            found[service.name] = Listing(service.name, service.title, known)
+            else:
+                ids = tuple(one for one in known.ids if one != pmid)
+                known = replace(known, ids=ids, total=known.total - len(known.ids) + len(ids))
+                found[service.name] = Listing(service.name, service.title, known)
 
-        async with anyio.create_task_group() as tasks:
-            for service in self._services:
-                tasks.start_soon(ask, service)
-        return [found[one.name] for one in self._services]
+        await for_each(ask, self.services)
+        return [found[one.name] for one in self.services]
 
-    async def with_counts(self, evidence: Sequence[Evidence], *, seconds: float) -> Counted:
-        """`evidence` with how often each paper has been cited, by the first service that counts; one request."""
-        pmids = list(dict.fromkeys(item.citation.pmid for item in evidence if item.citation.pmid))[:COUNTED_AT_ONCE]
-        service = next((one for one in self._services if one.counts_citations), None)
+    async def with_counts(self, kept: Kept, *, seconds: float) -> Kept:
+        """Evidence with how often each paper has been cited, by the first service that counts; one request."""
+        pmids = list(dict.fromkeys(one.citation.pmid for one in kept.evidence if one.citation.pmid))[:COUNTED_AT_ONCE]
+        service = next((one for one in self.services if one.counts_citations), None)
         if service is None or not pmids:
-            return tuple(evidence), (), ()
+            return kept
         try:
             counts = await in_time(service, seconds_for(CITATION_COUNTS, cap=seconds), lambda: service.counts(pmids))
         except ProviderError as error:
             report = ProviderReport(name=service.name, status="failed", detail=error.message)
-            return tuple(evidence), (report,), (f"Citations could not be counted: {error.message}",)
+            return replace(kept, counters=(report,), problems=(f"Citations could not be counted: {error.message}",))
         items = tuple(
             item.model_copy(update={"cited_by": counts[item.citation.pmid]}) if item.citation.pmid in counts else item
-            for item in evidence
+            for item in kept.evidence
         )
         report = ProviderReport(name=service.name, status="ok", detail="citation counts", results=len(counts))
-        return items, (report,), ()
+        return replace(kept, evidence=items, counters=(report,))
 
 
 def pooled(asked: Sequence[Listing], query: str) -> tuple[Ranking, tuple[QueryReport, ...]]:
@@ -116,7 +108,7 @@ def pooled(asked: Sequence[Listing], query: str) -> tuple[Ranking, tuple[QueryRe
             found_by[id] = (*found_by.get(id, ()), text)
         status = "failed" if one.error else "ok"
         reports.append(QueryReport(index=at, query=text, status=status, results=one.found.total))
-    return Ranking(tuple(found_by), len(found_by), True, records, {}, 0, found_by), tuple(reports)
+    return Ranking(tuple(found_by), len(found_by), True, records, {}, 0, found_by, tuple(queries)), tuple(reports)
 
 
 def about_links(

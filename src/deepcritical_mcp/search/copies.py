@@ -62,35 +62,25 @@ def contradiction(
     own = ids_in(reading)
     claim = identity_of_page(page_as_claim(reading), reading) if is_page else None
     known = identity_of(record) if record else None
-    match compared(wanted, own):
-        case "same" if record is None or known is None:
-            return ""
+    verdict = compared(wanted, own)
+    if verdict == "different":
+        numbers = ", ".join(f"{name.upper()} {number}" for name, number in own._asdict().items() if number)
+        return f"It sent another document ({numbers}), which was not used."
+    if record is None or known is None:
+        is_named = verdict == "same" or wanted.doi.lower() in reading.content[:BEGINNING].lower()
+        return "" if is_named else "It sent a text that does not name this DOI; it was not used."
+    has_title = is_titled(record, reading)
+    if verdict == "same" and claim is None:
         # A text with the right number is another one only if its title and its author are.
-        case "same" if (
-            record is not None
-            and claim is None
-            and known is not None
-            and not (doubt(record, reading) and names_author(identity_of(page_as_claim(reading)), known) is False)
-        ):
-            return ""
-        case "same" if known and claim and bears_out(known, claim, is_named=is_named):
-            return ""
-        case "different":
-            numbers = ", ".join(f"{name.upper()} {number}" for name, number in own._asdict().items() if number)
-            return f"It sent another document ({numbers}), which was not used."
-        case "" if record is None and wanted.doi:
-            named = wanted.doi.lower() in reading.content[:BEGINNING].lower()
-            return "" if named else "It sent a text that does not name this DOI; it was not used."
-        case "" if record is None or (
-            is_titled(record, reading)
-            and (claim is None or known is None or is_by_author(claim, known, is_named=is_named))
-        ):
-            return ""
-        case _:
-            title = clipped(str(reading.fields.get("title") or ""), 80)
-            named = f' ("{title}")' if title else ""
-            what = "title" if record and not is_titled(record, reading) else "author"
-            return f"It sent a text{named} that does not carry the {what} of this paper; it was not used."
+        is_it = not (doubt(record, reading) and names_author(identity_of(page_as_claim(reading)), known) is False)
+    elif verdict == "same" and claim:
+        is_it = bears_out(known, claim, is_named=is_named)
+    else:
+        is_it = has_title and (claim is None or is_by_author(claim, known, is_named=is_named))
+    title = clipped(str(reading.fields.get("title") or ""), 80)
+    named = f' ("{title}")' if title else ""
+    what = "author" if has_title else "title"
+    return "" if is_it else f"It sent a text{named} that does not carry the {what} of this paper; it was not used."
 
 
 def page_as_claim(reading: Reading, *, ids: RecordIds = NO_IDS, provider: str = "", url: str = "") -> Publication:

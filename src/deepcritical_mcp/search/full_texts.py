@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -45,8 +46,17 @@ from deepcritical_mcp.search.copies import (
 )
 from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText, told_first
 from deepcritical_mcp.search.item_finder import ItemFinder
-from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number, stub_of
-from deepcritical_mcp.search.recording import lookup_entry, recorded
+from deepcritical_mcp.search.record_finder import (
+    AT_ONCE,
+    Lookup,
+    RecordFinder,
+    for_each,
+    ids_of,
+    is_paper,
+    other_number,
+    stub_of,
+)
+from deepcritical_mcp.search.recording import Recording, lookup_entry
 from deepcritical_mcp.search.reference_finder import ReferenceFinder
 from deepcritical_mcp.search.search_steps import ReadingSession
 from deepcritical_mcp.sources.base import Service, Source, in_time
@@ -115,22 +125,15 @@ class FullTexts:
             warnings = (*told_first(kept), *_about_text(text, ""))
             attempts = (Attempt(provider=SESSION, status="full_text"),)
             return FoundText("full_text", kept, text, kept.id_of(text), attempts, (), warnings)
-        if not tool:
-            return await self._found(document, held, session, progress)
-        async with recorded(lookup_entry(tool, [document.name]), session) as recording:
-            found = await self._found(document, held, session, progress)
+        recording = Recording(lookup_entry(tool, [document.name]), session)
+        async with recording if tool else nullcontext():
+            await progress(0.1, "looking for the record")
+            key = (document.ids, document.url, held and (held.id, held.is_record))
+            search = await self._in_flight.ask(key, partial(self._find_copy, document, held, progress))
+            await progress(0.8, "keeping the text in the session")
+            found = await self._kept(document, search, session)
             recording.read(found, is_new=held is None)
         return replace(found, warnings=tuple(filter(None, (*found.warnings, recording.problem))))
-
-    async def _found(
-        self, document: DocumentId, held: Publication | None, session: ReadingSession, progress: Progress
-    ) -> FoundText:
-        await progress(0.1, "looking for the record")
-
-        key = (document.ids, document.url, held and (held.id, held.is_record))
-        search = await self._in_flight.ask(key, partial(self._find_copy, document, held, progress))
-        await progress(0.8, "keeping the text in the session")
-        return await self._kept(document, search, session)
 
     async def fetch(
         self, documents: Sequence[DocumentId], session: ReadingSession, *, progress: Progress = no_progress
@@ -139,38 +142,34 @@ class FullTexts:
         requests at most, all together; what the session has costs none. If anybody is asked, it is in the session's log
         of searches as a look-up of `add_evidence`."""
         held = [await self._held(one, session) for one in documents]
-        if all(one and _is_complete(one) for one in held):
-            return await self._fetched(documents, held, progress)
-        async with recorded(lookup_entry("add_evidence", [one.name for one in documents]), session) as recording:
-            found = await self._fetched(documents, held, progress)
-            records = [one.publication for one in found if one.publication]
-            known = await session.known(records)
-            new = {one.id for one, id in zip(records, known, strict=True) if not id}
-            ids = [id or one.id for one, id in zip(records, known, strict=True)]
-            recording.looked_up(found, ids, new=len(new))
+        missing = sum(one is None or not _is_complete(one) for one in held)
+        recording = Recording(lookup_entry("add_evidence", [one.name for one in documents]), session)
+        async with recording if missing else nullcontext():
+            read = {n: one for n, one in enumerate(held) if one and not one.is_record and _read_text(one)}
+            await progress(0.05, f"fetching {counted(missing, 'record')}")
+            open_ones = [n for n in range(len(documents)) if n not in read]
+            seconds = seconds_before(TO_KEEP_RESULTS, cap=self._seconds)
+            kept = [one if one and one.is_record and not one.awaits_pubmed else None for one in held]
+            outcomes = await self._items.find([documents[n] for n in open_ones], [kept[n] for n in open_ones], seconds)
+            found = {n: FoundRecord(one) for n, one in read.items()} | dict(zip(open_ones, outcomes, strict=True))
+            for n, one in enumerate(held):
+                if one and one.awaits_pubmed and found[n].verdict in ("outage", "not_found"):
+                    found[n] = FoundRecord(one, unasked=found[n].unasked)
+            off = {n for n in found if documents[n].not_asked(documents[n].ids, self.off)}
+            unknown = (
+                n for n, one in found.items() if one.verdict == "not_found" or (n in off and not one.publication)
+            )
+            pages = await self._pages({n: documents[n].url for n in unknown if documents[n].url}, seconds)
+            found |= {n: page for n, page in pages.items() if page.publication or n not in off}
+            told = [found[n] for n in range(len(documents))]
+            if missing:
+                records = [one.publication for one in told if one.publication]
+                known = await session.known(records)
+                new = {one.id for one, id in zip(records, known, strict=True) if not id}
+                recording.looked_up(told, [id or one.id for one, id in zip(records, known, strict=True)], new=len(new))
         if recording.problem:
-            found[0] = replace(found[0], remark=f"{found[0].remark} {recording.problem}".strip())
-        return found
-
-    async def _fetched(
-        self, documents: Sequence[DocumentId], held: Sequence[Publication | None], progress: Progress
-    ) -> list[FoundRecord]:
-        read = {n: one for n, one in enumerate(held) if one and not one.is_record and _read_text(one)}
-        missing = len(documents) - sum(one is not None and _is_complete(one) for one in held)
-        await progress(0.05, f"fetching {counted(missing, 'record')}")
-        open_ones = [n for n in range(len(documents)) if n not in read]
-        seconds = seconds_before(TO_KEEP_RESULTS, cap=self._seconds)
-        records = [one if one and one.is_record and not one.awaits_pubmed else None for one in held]
-        outcomes = await self._items.find([documents[n] for n in open_ones], [records[n] for n in open_ones], seconds)
-        found = {n: FoundRecord(one) for n, one in read.items()} | dict(zip(open_ones, outcomes, strict=True))
-        for n, one in enumerate(held):
-            if one and one.awaits_pubmed and found[n].verdict in ("outage", "not_found"):
-                found[n] = FoundRecord(one, unasked=found[n].unasked)
-        off = {n for n in found if documents[n].not_asked(documents[n].ids, self.off)}
-        unknown = (n for n, one in found.items() if one.verdict == "not_found" or (n in off and not one.publication))
-        pages = await self._pages({n: documents[n].url for n in unknown if documents[n].url}, seconds)
-        found |= {n: page for n, page in pages.items() if page.publication or n not in off}
-        return [found[n] for n in range(len(documents))]
+            told[0] = replace(told[0], remark=f"{told[0].remark} {recording.problem}".strip())
+        return told
 
     async def _pages(self, urls: Mapping[int, str], seconds: float) -> dict[int, FoundRecord]:
         """Pages and files as publications; instead of one that cannot be read, why."""
@@ -189,9 +188,7 @@ class FullTexts:
                 remark = " ".join([*search.remarks, *(told_first(page) if page and page.source == "web" else ())])
                 found[number] = FoundRecord(page, remark=remark) if page else FoundRecord(None, verdict, reason)
 
-        async with anyio.create_task_group() as tasks:
-            for number, url in urls.items():
-                tasks.start_soon(read, number, url)
+        await for_each(read, urls, urls.values())
         return found
 
     async def _held(self, document: DocumentId, session: ReadingSession) -> Publication | None:

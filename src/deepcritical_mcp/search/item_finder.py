@@ -56,13 +56,13 @@ class _Item:
         return self.lookup.record if self.lookup else None
 
 
+@dataclass(frozen=True)
 class ItemFinder:
     """Finds the records of items. Numbers are looked up for all items together, then references that are still open."""
 
-    def __init__(self, records: RecordFinder, references: ReferenceFinder, off: Sequence[str] = ()) -> None:
-        self._records = records
-        self._off = off
-        self._references = references
+    records: RecordFinder
+    references: ReferenceFinder
+    off: Sequence[str] = ()
 
     async def find(
         self, documents: Sequence[DocumentId], held: Sequence[Publication | None], seconds: float
@@ -76,21 +76,27 @@ class ItemFinder:
         unknown = [one for one in items if one.lookup is None]
         wanted = [Wanted(one.ids, (url,) if preprint_number(url := one.document.url) else ()) for one in unknown]
         asked = [pair for pair in zip(unknown, wanted, strict=True) if has_record(pair[1])]
-        found = await self._records.find([one for _, one in asked], seconds) if asked else ()
+        found = await self.records.find([one for _, one in asked], seconds) if asked else ()
         for (item, _), lookup in zip(asked, found, strict=True):
             item.lookup = lookup
         for item in items:
-            _choose(item)
+            lookup, text = item.lookup, item.document.text
+            title = item.document.title or (item.reference.says.title if item.reference else text.title if text else "")
+            if lookup and lookup.record and lookup.others and title:
+                # Of several records with one DOI, those with the title that is written.
+                several = (lookup.record, *lookup.others)
+                if fitting := [one for one in several if title_agreement(title, one) != "differs"]:
+                    lookup.record, lookup.others = fitting[0], fitting[1:]
             item.wrong = _contradiction(item)
         # A reference that leads to no record, or what is written beside a number that leads to another one.
         open_ones = [one for one in items if not one.document.text and (one.wrong or not one.record)]
         written = [(one, one.reference or read_reference(one.document.title if one.wrong else "")) for one in open_ones]
         written = [(one, reference) for one, reference in written if reference.says_more]
         left = max(0.0, end - anyio.current_time())
-        matches = await self._references.find([one for _, one in written], left) if written else ()
+        matches = await self.references.find([one for _, one in written], left) if written else ()
         for (item, _), match in zip(written, matches, strict=True):
             item.match = match
-        return [_outcome(one, self._off) for one in items]
+        return [_outcome(one, self.off) for one in items]
 
 
 def _item(document: DocumentId) -> _Item:
@@ -100,16 +106,6 @@ def _item(document: DocumentId) -> _Item:
         return _Item(document, None, document.ids)
     named = RecordIds() if compared(document.ids, reference.ids) == "different" else reference.ids
     return _Item(document, reference, RecordIds(*(own or one for own, one in zip(document.ids, named, strict=True))))
-
-
-def _choose(item: _Item) -> None:
-    """Of several records with one DOI, keep those with the title that is written."""
-    lookup, text = item.lookup, item.document.text
-    title = item.document.title or (item.reference.says.title if item.reference else text.title if text else "")
-    if lookup and lookup.record and lookup.others and title:
-        several = (lookup.record, *lookup.others)
-        if fitting := [one for one in several if title_agreement(title, one) != "differs"]:
-            lookup.record, lookup.others = fitting[0], fitting[1:]
 
 
 def _contradiction(item: _Item) -> str:

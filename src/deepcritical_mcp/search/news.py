@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from typing import TYPE_CHECKING, cast
 
 import anyio
 from pydantic import Field, ValidationError
 
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, Progress, no_progress, seconds_before
 from deepcritical_mcp.errors import DeepCriticalError, InvalidInputError, ProviderError
-from deepcritical_mcp.evidence.storage.stored_items import search_log
 from deepcritical_mcp.models import (
     NEWS_LABELS,
     NOTICE_LABELS,
@@ -35,9 +36,11 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.models.search_log import WATCH_TOOL
 from deepcritical_mcp.net.json_fields import mapping_of, texts_of
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.search.search_steps import Session
 from deepcritical_mcp.search.witness import OutageRemark, Witness, has_askable_status, status_fields
 from deepcritical_mcp.text import clipped, counted
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
 
 MARGIN = timedelta(days=2)
 """Sources name the day on which they added a record; it can be found a little later, and days begin elsewhere."""
@@ -135,16 +138,7 @@ def _end(entry: LoggedSearch) -> int:
     return entry.first - 1 + entry.examined
 
 
-_KINDS: Mapping[NoticeKind, NewsKind] = {
-    "retraction": "retracted",
-    "partial_retraction": "corrected",
-    "concern": "concern",
-    "erratum": "corrected",
-    "update": "superseded",
-    "published": "published",
-    "republished": "corrected",
-    "result": "trial",
-}
+_KINDS = cast("Mapping[NoticeKind, NewsKind]", data_table(__file__, "news_kinds.txt"))
 _MAX_REFERENCE = 300
 
 
@@ -215,7 +209,7 @@ class _State(Value):
 
 
 async def gather_news(
-    store: Session,
+    store: EvidenceStore,
     searches: Mapping[str, SourceSearch],
     witness: Witness,
     *,
@@ -230,15 +224,16 @@ async def gather_news(
 
     Raises the errors of `EvidenceStore`; an outage is no error, but among those of the news.
     """
-    seconds = seconds_before(TO_KEEP_RESULTS, cap=seconds)
-    return await _Watch(store, searches, witness, progress, seconds).gather(web=web)
+    return await _Watch(store, searches, witness, progress, seconds_before(TO_KEEP_RESULTS, cap=seconds)).gather(
+        web=web
+    )
 
 
 @dataclass
 class _Watch:
     """One call's watch of a session."""
 
-    _store: Session
+    _store: EvidenceStore
     _searches: Mapping[str, SourceSearch]
     _witness: Witness
     _progress: Progress
@@ -252,7 +247,7 @@ class _Watch:
     async def gather(self, *, web: bool) -> News:
         with suppress(ValidationError):
             self._state = _State.model_validate_json(await self._store.document(_STATE) or "{}")
-        watched = watched_searches(await search_log(self._store), web=web)
+        watched = watched_searches(await self._store.search_log(), web=web)
         await self._recover(watched)
         if self._state.day != (today := current_date().isoformat()):
             await self._save(day=today, searched=(), begun=self._state.checked)
@@ -288,8 +283,8 @@ class _Watch:
         self._state = self._state.model_copy(update=fields)
         await self._store.keep_document(_STATE, self._state.model_dump_json(exclude_defaults=True))
 
-    def _with(self, items: Sequence[NewsItem]) -> tuple[NewsItem, ...]:
-        return tuple(dict.fromkeys((*self._state.items, *items)))
+    async def _tell(self, items: Sequence[NewsItem]) -> None:
+        await self._save(items=tuple(dict.fromkeys((*self._state.items, *items))))
 
     async def _recover(self, watched: Sequence[WatchedSearch]) -> None:
         """Take up what a watch that was interrupted had added to the session, but not told."""
@@ -301,7 +296,7 @@ class _Watch:
             kept = await self._store.publications([id for id in added if id not in told])
             found = [(one, [query for query in one.found_by if query in queries]) for one in kept.values()]
             items = [_new(one.id, vancouver(one), queries[by[0]], by) for one, by in found if by]
-            await self._save(items=self._with(items))
+            await self._tell(items)
         await self._save(after=ids[-1] if ids else "")
 
     async def _search(self, watched: Sequence[WatchedSearch]) -> int:
@@ -358,9 +353,8 @@ class _Watch:
             if result.next_offset < 0 or "since" not in arguments:
                 return
             arguments = {**arguments, "offset": result.next_offset}
-        self._errors[f"{clipped(one.name, 120)}: more than {MAX_PAGES} pages are new; refresh again for the rest."] = (
-            None
-        )
+        told = f"more than {MAX_PAGES} pages are new; refresh again for the rest."
+        self._errors[f"{clipped(one.name, 120)}: {told}"] = None
 
     async def _note(
         self, one: WatchedSearch, result: SearchResult, new: Sequence[Evidence], queries: Sequence[str]
@@ -369,7 +363,7 @@ class _Watch:
         self._errors |= dict.fromkeys(f"{clipped(one.name, 120)}: {error}" for error in result.errors)
         found = [(item, [queries[number - 1] for number in item.found_by] if queries else []) for item in new]
         items = [_new(item.id, item.citation.reference, one, by) for item, by in found]
-        await self._save(items=self._with(items))
+        await self._tell(items)
 
     async def _check(self, ids: Sequence[str]) -> bool:
         """Ask for the status of the records left in this round; whether there was time for all of them."""
@@ -414,7 +408,7 @@ class _Watch:
             items += _news(old, new)
             changed += [new] if status_fields(new) != status_fields(old) else []
         # First the news: if it were lost, the changed status would never be told.
-        await self._save(items=self._with(items))
+        await self._tell(items)
         if changed:
             await self._store.set_statuses(changed)
         silent = (one for place, one in enumerate(held) if place not in answered)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -34,19 +35,19 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.search.citing import (
     CITED_BY,
     CitationIndexes,
-    Counted,
     Listing,
     about_links,
     linked_order,
     pooled,
 )
-from deepcritical_mcp.search.recording import Recording, citations_entry, recorded, search_entry
+from deepcritical_mcp.search.record_finder import for_each
+from deepcritical_mcp.search.recording import Recording, new_entry
 from deepcritical_mcp.search.search_steps import (
+    NOTHING_FOUND,
     Kept,
     Outcome,
     Page,
     Ranking,
-    Session,
     ask_source,
     fuse,
     gather,
@@ -60,11 +61,14 @@ from deepcritical_mcp.sources.base import SearchRequest, Source
 from deepcritical_mcp.sources.lookup import CitingDocuments
 from deepcritical_mcp.text import counted
 
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
+
+Records = Sequence[Publication]
 logger = logging.getLogger(__name__)
 
-NO_SCORES: Mapping[str, float] = MappingProxyType({})
 
-
+@dataclass(frozen=True, eq=False)
 class SourceSearch:
     """Searches a source for a query and its variants, and keeps the results in the caller's session.
 
@@ -72,23 +76,14 @@ class SourceSearch:
     cites a paper; with `counts`, also how often those of every search have been cited.
     """
 
-    def __init__(
-        self,
-        source: Source,
-        *,
-        seconds: float = 45.0,
-        witness: Witness | None = None,
-        citations: CitationIndexes | None = None,
-        counts: bool = False,
-    ) -> None:
-        self.source = source
-        self._seconds = seconds
-        self._witness = witness or Witness()
-        self._citations = citations or CitationIndexes()
-        self._counts = counts
+    source: Source
+    seconds: float = 45.0
+    witness: Witness = field(default_factory=Witness)
+    citations: CitationIndexes = field(default_factory=CitationIndexes)
+    counts: bool = False
 
     async def search(
-        self, request: SearchRequest, session: Session, *, tool: str = "", progress: Progress = no_progress
+        self, request: SearchRequest, session: EvidenceStore, *, tool: str = "", progress: Progress = no_progress
     ) -> SearchResult:
         """At most `max_results` records, best first, kept in the session; the search is in its log, however it ends.
 
@@ -100,31 +95,40 @@ class SourceSearch:
                 contain the count and the ids.
             AllProvidersFailedError: no provider behind the source answered.
         """
-        async with recorded(search_entry(self.source, request, tool), session) as recording:
-            result = await self._search(request, session, recording, progress)
+        source = self.source
+        entry = new_entry(
+            tool or source.tool,
+            [(query, source.sent(query, request)) for query in request.queries],
+            source=source.name,
+            title=f"{source.title} (preprints)" if source.kind == "preprints" else source.title,
+            filters=tuple(request.limits()),
+            first=request.offset + 1,
+            request=request.model_dump_json(exclude_defaults=True),
+        )
+        async with Recording(entry, session, progress) as recording:
+            result = await self._search(request, session, recording)
         return recording.with_problem(result)
 
-    async def _search(
-        self, request: SearchRequest, session: Session, recording: Recording, progress: Progress
-    ) -> SearchResult:
-        source, queries = self.source, request.queries
+    async def _search(self, request: SearchRequest, session: EvidenceStore, recording: Recording) -> SearchResult:
+        source, queries, progress = self.source, request.queries, recording.progress
         await progress(0.05, f"{source.title}: asking {counted(len(queries), 'query', 'queries')}")
-        outcomes, ranking = await ask_source(source, request, max_seconds=self._seconds, progress=progress)
+        outcomes, ranking = await ask_source(source, request, max_seconds=self.seconds, progress=progress)
         recording.answered(outcomes)
         page = await self._page(ranking, request, session)
-        result = self._report(outcomes, ranking, page, session)
+        result = self._report(outcomes, ranking, page, session.session_id)
         recording.note(examined=page.examined)
         recording.ended(result, new=0, known=page.known)
         if not page.ids:
-            return await self._empty(request, page, result, session)
+            why = filter(None, [await self._why_empty(request, page, result.total_found)])
+            return result.model_copy(update={"warnings": _unique(result.warnings, why, session.warnings())})
         if source.two_step:
             await progress(0.4, f"fetching {len(page.ids)} of {ranking.total:,} records")
-        records, missing = await gather(source, page.ids, session, records=ranking.records, count=ranking.total)
+        records, missing = await gather(source, ranking, page.ids, session)
         there = [id for id in page.ids if id in records]
         found = [records[id].model_copy(update={"found_by": ranking.found_by[id]}) for id in there]
         contested: tuple[str, ...] = ()
         if source.witnessed:
-            found, contested = await self._witness.completed(found)
+            found, contested, _ = await self.witness.completed(found)
         chosen, left_out = request.leave_out(found, ranking.scores)
         unwanted = len(found) - len(chosen)
         held = list[str]()
@@ -132,17 +136,8 @@ class SourceSearch:
             held = await session.known(chosen)
             chosen = [one for one, id in zip(chosen, held, strict=True) if not id]
         known = len(found) - unwanted - len(chosen)
-        kept, (evidence, counters, problems) = await self._kept(
-            chosen,
-            queries[0],
-            session,
-            recording,
-            progress,
-            queries=queries,
-            unrelated=stubs_of(source, page.ids, records),
-            scores=ranking.scores,
-            known=page.known,
-        )
+        unrelated = stubs_of(source, page.ids, records)
+        kept = await self._kept(chosen, queries[0], ranking, session, recording, unrelated)
         reach = _reach(page, ranking, request)
         places, offsets = {records[id].id: place for place, id in enumerate(ranking.ids, 1) if id in records}, ()
         # With `only_new` the next page leaves out what this one has kept, so that it must not start earlier.
@@ -155,16 +150,16 @@ class SourceSearch:
             order = "" if all(one.id in ranking.scores for one in chosen) else "the provider's ranking"
         result = result.model_copy(
             update={
-                "evidence": evidence,
-                "providers": (*result.providers, *counters),
+                "evidence": kept.evidence,
+                "providers": (*result.providers, *kept.counters),
                 "queries": with_numbers_shown(result.queries, kept.evidence),
                 "already_known": result.already_known + known,
                 "left_out": result.left_out + unwanted,
                 "ordered_by": order,
                 "offsets": offsets,
                 "errors": (*result.errors, *missing, *kept.errors),
-                "warnings": _unique(result.warnings, contested, left_out, problems, reach, session.warnings()),
-                "duplicates_removed": result.duplicates_removed + known + kept.merged,
+                "warnings": _unique(result.warnings, contested, left_out, kept.problems, reach, session.warnings()),
+                "duplicates_removed": result.duplicates_removed + known + len(kept.ids) - len(kept.evidence),
                 "related": kept.related,
             }
         )
@@ -176,7 +171,7 @@ class SourceSearch:
         id: str,
         kind: str,
         max_results: int,
-        session: Session,
+        session: EvidenceStore,
         *,
         tool: str = "pubmed_related",
         progress: Progress = no_progress,
@@ -193,56 +188,54 @@ class SourceSearch:
         if not 1 <= max_results <= most:
             raise InvalidInputError(f"max_results: 1 to {most}, got {max_results}.")
         query = f"{source.links[kind]} {source.named(id)}"
-        arguments = {"pmid": id, "kind": kind, "max_results": max_results}
-        async with recorded(citations_entry(source, query, arguments, tool), session) as recording:
+        entry = new_entry(
+            tool,
+            [(query, "")],
+            kind="citations",
+            source=source.name,
+            title=source.title,
+            filters=(f"at most {max_results} results",),
+            request=json.dumps({"pmid": id, "kind": kind, "max_results": max_results}),
+        )
+        async with Recording(entry, session, progress) as recording:
             await progress(0.05, f"asking {source.title} for {query}")
             asked = await self._linked(id, kind, max_results)
             recording.listed(asked)
-            result = await self._related(id, asked, query, max_results, session, recording, progress)
+            result = await self._related(id, asked, max_results, session, recording)
         return recording.with_problem(result)
 
     async def _related(
-        self,
-        id: str,
-        asked: Sequence[Listing],
-        query: str,
-        max_results: int,
-        session: Session,
-        recording: Recording,
-        progress: Progress,
+        self, id: str, asked: Sequence[Listing], max_results: int, session: EvidenceStore, recording: Recording
     ) -> SearchResult:
-        source = self.source
+        source, query = self.source, recording.entry.queries[0].query
         linked, reported = pooled(asked, query)
         wanted = linked.ids[:max_results]
         recording.note(total=linked.total, examined=len(wanted))
-        await progress(0.4, f"fetching {len(wanted)} of {linked.total:,} records")
-        records, missing = await gather(source, wanted, session, records=linked.records, count=linked.total, also=[id])
+        await recording.progress(0.4, f"fetching {len(wanted)} of {linked.total:,} records")
+        records, missing = await gather(source, linked, wanted, session, also=[id])
         if id not in records:
             name = source.named(id)
             raise InvalidInputError(f"{source.title} has no record with {name}. Check the number, or search by title.")
         seed = records[id]
         there = [one for one in wanted if one in records]
         found = [records[one].model_copy(update={"found_by": linked.found_by[one]}) for one in there]
-        queries = [report.query for report in reported]
-        kept, (evidence, counters, problems) = await self._kept(
-            found, seed.title, session, recording, progress, queries=queries, unrelated=[seed]
-        )
+        kept = await self._kept(found, seed.title, linked, session, recording, [seed])
         reports = [one.report for one in asked]
-        reports += [one for one in counters if one.name not in {report.name for report in reports}]
+        reports += [one for one in kept.counters if one.name not in {report.name for report in reports}]
         result = SearchResult(
             session_id=session.session_id,
             query=query,
-            evidence=evidence,
+            evidence=kept.evidence,
             queries=with_numbers_shown(reported, kept.evidence),
             sources_searched=tuple(dict.fromkeys((source.cited_as, *(one.citation.source for one in kept.evidence)))),
             total_found=linked.total,
             errors=(*(one.error.message for one in asked if one.error), *missing, *kept.errors),
             warnings=_unique(
                 about_links(seed, source.named(id), asked, query, linked.total, len(kept.evidence), len(wanted)),
-                problems,
+                kept.problems,
                 session.warnings(),
             ),
-            duplicates_removed=kept.merged,
+            duplicates_removed=len(kept.ids) - len(kept.evidence),
             ordered_by=linked_order(asked, query),
             related=kept.related,
             providers=tuple(reports),
@@ -261,34 +254,23 @@ class SourceSearch:
         except ProviderError as error:
             own = replace(own, error=search_failure(source, error))
         if kind == CITED_BY and len(own.found.ids) < max_results:
-            others = await self._citations.citing(id, seconds=self._seconds)
+            others = await self.citations.citing(id, seconds=self.seconds)
         if own.error and not any(one.all_ids for one in others):
             raise own.error
         return [own, *others]
 
     async def _kept(
-        self,
-        found: Sequence[Publication],
-        query: str,
-        session: Session,
-        recording: Recording,
-        progress: Progress,
-        *,
-        queries: Sequence[str],
-        unrelated: Sequence[Publication],
-        scores: Mapping[str, float] = NO_SCORES,
-        known: Sequence[str] = (),
-    ) -> tuple[Kept, Counted]:
+        self, found: Records, query: str, ranking: Ranking, session: EvidenceStore, call: Recording, omitted: Records
+    ) -> Kept:
         """Publications kept in the session, in their order, and scored against `query` (those of a source that is
-        scored have the source's `scores`, or none); and the evidence with the counts of its citations. The log has what
-        was kept, and the `known`.
+        scored have the source's scores, or none). The log has what was kept, besides what it has already.
 
         If the session cannot keep the publications, they are returned anyway, with an error. The `found_by` of the
-        evidence refers to the positions of `queries`. What is `unrelated` was omitted on purpose and must not appear as
-        related evidence.
+        evidence refers to the positions of the ranking's queries. What was `omitted` on purpose must
+        not appear as related evidence.
         """
-        await progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
-        given, errors = [scores.get(one.id, 0.0) for one in found], list[str]()
+        await call.progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
+        given, errors = [ranking.scores.get(one.id, 0.0) for one in found], list[str]()
         items = [Evidence.of(one, relevance=score) for one, score in zip(found, given, strict=True)]
         related, new = tuple[RelatedEvidence, ...](), 0
         try:
@@ -300,33 +282,32 @@ class SourceSearch:
             for outcome, score in zip(outcomes, given, strict=True):
                 similar = dict.fromkeys((*outcome.evidence.similar, *(id for id, _ in outcome.folds)))
                 items.append(outcome.evidence.model_copy(update={"similar": tuple(similar), "relevance": score}))
-            others = await session.known(unrelated)
+            others = await session.known(omitted)
             related = await session.related(query, exclude={*(item.id for item in items), *filter(None, others)})
         except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
             errors.append(f"The results were found, but not all could be kept: {error.message}")
         by_id: dict[str, Evidence] = {}
         for item, publication in zip(items, found, strict=True):
             same = by_id.get(item.id, item.model_copy(update={"found_by": ()}))
-            numbers = {*same.found_by, *(queries.index(one) + 1 for one in publication.found_by)}
+            numbers = {*same.found_by, *(ranking.queries.index(one) + 1 for one in publication.found_by)}
             by_id[item.id] = same.model_copy(update={"found_by": tuple(sorted(numbers))})
         kept = Kept(tuple(by_id.values()), tuple(item.id for item in items), new, related, tuple(errors))
-        recording.note(ids=tuple(dict.fromkeys((*kept.ids, *known))), new=kept.new)
-        evidence: Counted = kept.evidence, (), ()
-        if self._counts or recording.entry.kind == "citations":
-            evidence = await self._citations.with_counts(kept.evidence, seconds=self._seconds)
-        await progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
-        return kept, evidence
+        call.note(ids=tuple(dict.fromkeys((*kept.ids, *call.entry.ids))), new=kept.new)
+        if self.counts or call.entry.kind == "citations":
+            kept = await self.citations.with_counts(kept, seconds=self.seconds)
+        await call.progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
+        return kept
 
     async def verified(
-        self, claims: Sequence[tuple[str, Publication]], session: Session
+        self, claims: Sequence[tuple[str, Publication]], session: EvidenceStore
     ) -> list[tuple[Publication, str]]:
         """For each id with what a user says is its record: the source's record if it has the same text, else what the
         user said, and why it is not the record. Costs at most one request, and none for records in the session."""
         outage, found = f"{self.source.title} did not answer in time", dict[str, Publication]()
         also = [id for id, _ in claims if id]
-        with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self._seconds)):
+        with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self.seconds)):
             try:
-                found, _ = await gather(self.source, (), session, records={}, count=0, also=also)
+                found, _ = await gather(self.source, NOTHING_FOUND, (), session, also=also)
                 outage = ""
             except ProviderError as error:
                 outage = f"{self.source.title} could not be asked"
@@ -344,7 +325,7 @@ class SourceSearch:
             verified.append((claim if problem or not record else record, problem))
         return verified
 
-    async def _page(self, ranking: Ranking, request: SearchRequest, session: Session) -> Page:
+    async def _page(self, ranking: Ranking, request: SearchRequest, session: EvidenceStore) -> Page:
         """The first `max_results` matching records of a ranking; with `only_new`, only those new to the session."""
         delivered = {id: ranking.records[id] for id in ranking.ids if id in ranking.records}
         good = {one.id for one in request.leave_out(list(delivered.values()), ranking.scores)[0]}
@@ -370,7 +351,7 @@ class SourceSearch:
         held = tuple(known[id] for id in ids[:examined] if id in known)
         return Page(tuple(chosen), next_offset, held, left_out, unwanted, end)
 
-    def _report(self, outcomes: Sequence[Outcome], ranking: Ranking, page: Page, session: Session) -> SearchResult:
+    def _report(self, outcomes: Sequence[Outcome], ranking: Ranking, page: Page, session_id: str) -> SearchResult:
         """The result so far, before records are fetched; failed variants and, if nothing was found, failed providers
         are its errors. Remarks on a variant are told where they differ from those on the query."""
         errors = [f'"{one.query}": {one.error.message}' for one in outcomes if one.error]
@@ -381,7 +362,7 @@ class SourceSearch:
         others = ((one.query, remark) for one in outcomes[1:] for remark in one.answer.remarks)
         remarks = (f'Variant "{query}": {remark}' for query, remark in others if remark not in first.remarks)
         return SearchResult(
-            session_id=session.session_id,
+            session_id=session_id,
             query=outcomes[0].query,
             sources_searched=(self.source.cited_as,),
             # Without pages every result is accounted for, also one that several queries found.
@@ -398,25 +379,22 @@ class SourceSearch:
             from_cache=any(outcome.answer.from_cache for outcome in outcomes),
         )
 
-    async def _empty(self, request: SearchRequest, page: Page, result: SearchResult, session: Session) -> SearchResult:
-        """The result of a search without records to show, with the reason."""
-        warnings: list[str] = []
-        if not result.total_found:
-            try:
-                spelling, query = await self.source.spelling(request.queries[0]), request.queries[0]
-                if spelling and spelling.casefold() != query.casefold():
-                    warnings.append(f'Nothing found. Did you mean "{spelling}"?')
-            except ProviderError as error:
-                logger.info("no spelling suggestion: %s", error.code)
-        elif page.known:
+    async def _why_empty(self, request: SearchRequest, page: Page, total: int) -> str:
+        """Why a search has no records to show."""
+        if page.known and total:
             more = f"Continue with offset={page.next_offset}, or pass" if page.next_offset >= 0 else "Pass"
-            warnings.append(
-                f"This session already has the {counted(len(page.known), 'result')} that were checked. {more} "
-                "only_new=false to see them again."
-            )
-        elif result.total_found and request.offset >= result.total_found:
-            warnings.append(f"There are {result.total_found:,} results; offset {request.offset:,} is beyond the last.")
-        return result.model_copy(update={"warnings": _unique(result.warnings, warnings, session.warnings())})
+            checked = f"This session already has the {counted(len(page.known), 'result')} that were checked."
+            return f"{checked} {more} only_new=false to see them again."
+        if total:
+            is_beyond = request.offset >= total
+            return f"There are {total:,} results; offset {request.offset:,} is beyond the last." if is_beyond else ""
+        try:
+            spelling, query = await self.source.spelling(request.queries[0]), request.queries[0]
+        except ProviderError as error:
+            logger.info("no spelling suggestion: %s", error.code)
+            return ""
+        is_other = spelling and spelling.casefold() != query.casefold()
+        return f'Nothing found. Did you mean "{spelling}"?' if is_other else ""
 
 
 def _reach(page: Page, ranking: Ranking, request: SearchRequest) -> Iterator[str]:
@@ -440,10 +418,11 @@ class SearchHandler:
     """
 
     def __init__(self, sources: Sequence[Source], *, seconds: float = 45.0, witness: Witness | None = None) -> None:
+        witness = witness or Witness()
         self._searches = [SourceSearch(source, seconds=seconds, witness=witness) for source in sources]
 
     async def search(
-        self, query: str, max_results: int, session: Session, *, progress: Progress = no_progress
+        self, query: str, max_results: int, session: EvidenceStore, *, progress: Progress = no_progress
     ) -> SearchResult:
         """The results of all sources, fused by rank, each record once; `errors` and `providers` name those that failed.
 
@@ -463,9 +442,7 @@ class SearchHandler:
             except DeepCriticalError as error:
                 outcomes[search] = error
 
-        async with anyio.create_task_group() as tasks:
-            for search, request in zip(self._searches, requests, strict=True):
-                tasks.start_soon(run, search, request)
+        await for_each(run, self._searches, requests)
         outcomes = {search: outcomes[search] for search in self._searches}  # in their order
         causes = [one for one in outcomes.values() if isinstance(one, DeepCriticalError)]
         results = [one for one in outcomes.values() if isinstance(one, SearchResult)]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import anyio
 
@@ -217,16 +218,15 @@ class RecordFinder:
             for one, (record, copy) in zip(batch, answers or (), strict=bool(answers)):
                 if copy:
                     one.copies[provider.name] = copy
-                if record and agree(one.wanted.ids, ids_of(record)):
+                if record and compared(one.wanted.ids, ids_of(record)) != "different":
                     one.found(record)
                 elif copy and copy.status == "not_found":
                     one.lacks(provider.name, copy.detail)
 
         for provider in self._providers:
             able = [one for one in lookups if one.record is None and not provider.off and provider.accepts(one.wanted)]
-            async with anyio.create_task_group() as tasks:
-                for batch in batches([one for one in able if not one.was_asked(provider.name)], provider.at_once):
-                    tasks.start_soon(ask, provider, batch)
+            able = [one for one in able if not one.was_asked(provider.name)]
+            await for_each(partial(ask, provider), batches(able, provider.at_once))
 
     async def _from_lookups(self, lookups: Sequence[Lookup]) -> None:
         """Records of services that take many documents at once, one service after the other."""
@@ -236,12 +236,20 @@ class RecordFinder:
                 found = await _answer(batch, service.records([one.wanted.ids for one in batch]))
                 for one, record in zip(batch, found or (), strict=bool(found)):
                     # A trial's record has its present number, whatever number was asked for.
-                    if isinstance(record, Publication) and agree(one.wanted.ids._replace(nct=""), ids_of(record)):
+                    ids = one.wanted.ids._replace(nct="")
+                    if isinstance(record, Publication) and compared(ids, ids_of(record)) != "different":
                         one.found(record)
                         continue
                     # A remark names the DOI, which must be the caller's own.
                     is_own = isinstance(record, str) and (one.given.doi or not one.wanted.ids.doi)
                     one.lacks(service.name, (is_own and str(record)) or f"{service.title} has no record of it.")
+
+
+async def for_each(ask: Callable[..., Coroutine[Any, Any, None]], *given: Iterable[object]) -> None:
+    """Do something with each of some values, or of several values side by side, for all at the same time."""
+    async with anyio.create_task_group() as tasks:
+        for some in zip(*given, strict=True):
+            tasks.start_soon(ask, *some)
 
 
 async def _answer(lookups: Sequence[Lookup], asked: Awaitable[T]) -> T | None:
@@ -265,11 +273,6 @@ def other_number(given: RecordIds, record: Publication) -> str:
         if name != "nct" and one and own[name] and compared(*pair) == "different":
             return f"{LABELS[name]} {one} is not that record's, which is {own[name]}"
     return ""
-
-
-def agree(one: RecordIds, other: RecordIds) -> bool:
-    """Whether the identifiers can be those of one document: no number that identifies it differs."""
-    return compared(one, other) != "different"
 
 
 def compared(one: RecordIds, other: RecordIds) -> str:

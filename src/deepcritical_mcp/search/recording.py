@@ -3,22 +3,21 @@ ends."""
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from deepcritical_mcp._version import __version__
+from deepcritical_mcp.deadline import Progress, no_progress
 from deepcritical_mcp.errors import DeepCriticalError
-from deepcritical_mcp.evidence.storage.stored_items import KeepsDocument, log_search
 from deepcritical_mcp.models import LoggedQuery, LoggedSearch, SearchResult
 from deepcritical_mcp.search.citing import Listing
 from deepcritical_mcp.search.documents import FoundRecord, FoundText
-from deepcritical_mcp.search.search_steps import Outcome
-from deepcritical_mcp.sources.base import SearchRequest, Source
+from deepcritical_mcp.search.search_steps import Outcome, ReadingSession
 from deepcritical_mcp.text import clean_line, clipped, counted
 from deepcritical_mcp.urls import without_secrets
 
@@ -31,12 +30,36 @@ _SHOWN, _NAMED = 200, 30
 logger = logging.getLogger(__name__)
 
 
+@dataclass
 class Recording:
-    """The log's `entry` for a search that is under way. `problem` says why it could not be written, "" if it was."""
+    """A search under way: the log's `entry` for it, in whose session, and who is told of its progress. The entry is
+    written when the block ends; `problem` says why it could not be, "" if it was."""
 
-    def __init__(self, entry: LoggedSearch) -> None:
-        self.entry = entry
-        self.problem = ""
+    entry: LoggedSearch
+    session: ReadingSession
+    progress: Progress = no_progress
+    problem: str = ""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Write the entry. An error is no reason to fail: it is the `problem`."""
+        if error is not None:
+            self._failed(error.message if isinstance(error, DeepCriticalError) else CUT_SHORT)
+        if self.entry.kind == "lookup":  # of addresses, which may have keys in them
+            queries = (
+                one.model_copy(update={"query": without_secrets(one.query), "detail": without_secrets(one.detail)})
+                for one in self.entry.queries
+            )
+            self.note(queries=tuple(queries), errors=tuple(map(without_secrets, self.entry.errors)))
+        try:
+            await self.session.log_search(self.entry)
+        except DeepCriticalError as problem:
+            self.problem = f"{NOT_LOGGED}: {problem.message}"
+            logger.warning("a search was not logged: %s", problem.code)
 
     def note(self, **fields: object) -> None:
         """Fill in fields of the entry that are known now."""
@@ -48,15 +71,12 @@ class Recording:
         title = f"{self.entry.title} ({'; '.join(by)})" if by else self.entry.title
         queries: list[LoggedQuery] = []
         for query, one in zip(self.entry.queries, outcomes, strict=True):
-            answer, told = one.answer, dict[str, object]()
-            if one.error:
-                told = {"detail": one.error.message}
-            else:
-                failed = [f"{each.name} failed: {each.detail}" for each in answer.reports if each.status == "failed"]
-                told = {**_OK, "sent": answer.sent, "results": answer.total}
-                told["translation"] = answer.translation if answer.translation != answer.sent else ""
-                told["detail"] = "; ".join(filter(None, (answer.detail, *failed)))
-            queries.append(query.model_copy(update=told))
+            answer = one.answer
+            failed = [f"{each.name} failed: {each.detail}" for each in answer.reports if each.status == "failed"]
+            told = {**_OK, "sent": answer.sent, "results": answer.total}
+            told["translation"] = answer.translation if answer.translation != answer.sent else ""
+            told["detail"] = "; ".join(filter(None, (answer.detail, *failed)))
+            queries.append(query.model_copy(update={"detail": one.error.message} if one.error else told))
         self.note(queries=tuple(queries), title=title)
 
     def listed(self, asked: Sequence[Listing]) -> None:
@@ -119,81 +139,21 @@ class Recording:
         )
         self.note(queries=(told,), total=count, examined=count, errors=tuple(errors))
 
-    def failed(self, message: str) -> None:
+    def _failed(self, message: str) -> None:
         """Why the search did not come to its end. If it has added nothing to the session, it failed as a whole."""
-        queries = self.entry.queries
         if not self.entry.new:
             # A query that failed for a reason of its own keeps it.
+            whys = ((one.detail if one.status == "failed" else "") or message for one in self.entry.queries)
             queries = [
-                one.model_copy(
-                    update={
-                        "status": "failed",
-                        "results": 0,
-                        "detail": (one.detail if one.status == "failed" else "") or message,
-                    }
-                )
-                for one in queries
+                one.model_copy(update={"status": "failed", "results": 0, "detail": why})
+                for one, why in zip(self.entry.queries, whys, strict=True)
             ]
             self.note(queries=tuple(queries), total=0, examined=0, ids=(), duplicates=0, left_out=0)
         self.note(errors=tuple(dict.fromkeys((*self.entry.errors, message))))
 
-    async def write(self, session: KeepsDocument) -> None:
-        """Write the entry. An error is no reason to fail: it is the `problem`."""
-        entry = self.entry
-        if entry.kind == "lookup":  # of addresses, which may have keys in them
-            queries = (
-                one.model_copy(update={"query": without_secrets(one.query), "detail": without_secrets(one.detail)})
-                for one in entry.queries
-            )
-            errors = tuple(map(without_secrets, entry.errors))
-            entry = entry.model_copy(update={"queries": tuple(queries), "errors": errors})
-        try:
-            await log_search(session, entry)
-        except DeepCriticalError as error:
-            self.problem = f"{NOT_LOGGED}: {error.message}"
-            logger.warning("a search was not logged: %s", error.code)
-
     def with_problem(self, result: SearchResult) -> SearchResult:
         """`result`, with the problem among its warnings if there is one."""
         return result.model_copy(update={"warnings": (*result.warnings, self.problem)}) if self.problem else result
-
-
-@asynccontextmanager
-async def recorded(entry: LoggedSearch, session: KeepsDocument) -> AsyncGenerator[Recording]:
-    """Writes the entry when the block ends; whatever ended it is raised afterwards."""
-    recording = Recording(entry)
-    told = False
-    try:
-        yield recording
-        told = True
-    except DeepCriticalError as error:
-        recording.failed(error.message)
-        told = True
-        raise
-    finally:
-        if not told:
-            recording.failed(CUT_SHORT)
-        await recording.write(session)
-
-
-def search_entry(source: Source, request: SearchRequest, tool: str) -> LoggedSearch:
-    """The entry of a search that nobody has answered yet."""
-    return new_entry(
-        tool or source.tool,
-        [(query, source.sent(query, request)) for query in request.queries],
-        source=source.name,
-        title=f"{source.title} (preprints)" if source.kind == "preprints" else source.title,
-        filters=tuple(request.limits()),
-        first=request.offset + 1,
-        request=request.model_dump_json(exclude_defaults=True),
-    )
-
-
-def citations_entry(source: Source, query: str, arguments: Mapping[str, str | int], tool: str) -> LoggedSearch:
-    """The entry of a look for the papers linked to one."""
-    limit, request = f"at most {arguments['max_results']} results", json.dumps(arguments)
-    named = {"source": source.name, "title": source.title}
-    return new_entry(tool, [(query, "")], kind="citations", **named, filters=(limit,), request=request)
 
 
 def lookup_entry(tool: str, names: Sequence[str]) -> LoggedSearch:

@@ -17,7 +17,7 @@ from deepcritical_mcp.evidence.identity_values import Identity, identity_of
 from deepcritical_mcp.evidence.titles import identifies, is_generic, tokens
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice, vancouver
-from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, ids_of
+from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, for_each, ids_of
 from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar, read_reference
 from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup, Wanted
@@ -128,10 +128,8 @@ class ReferenceFinder:
         with anyio.move_on_after(seconds):
             try:
                 if self._pubmed and query and not is_generic(page.title):
-                    asked = f"({query}) AND retracted publication[pt]"
-                    answer = await self._pubmed.ask(
-                        asked, self._pubmed.request(query=words), offset=0, limit=_HITS_EACH
-                    )
+                    asked, request = f"({query}) AND retracted publication[pt]", self._pubmed.request(query=words)
+                    answer = await self._pubmed.ask(asked, request, offset=0, limit=_HITS_EACH)
                     found = [*(await self._pubmed.fetch(answer.ids)).records.values()] if answer.ids else ()
             except ProviderError as error:
                 logger.info("no retracted papers looked for: %s", error.code)
@@ -140,38 +138,24 @@ class ReferenceFinder:
 
     async def _from_pubmed(self, matches: Sequence[ReferenceMatch], end: float) -> None:
         found: dict[str, None] = {}
-        titled = [one for one in matches if _title_query(one.reference)]
-        for batch in batches(titled, IN_ONE_SEARCH):
-            found |= await self._by_title(batch)
+        if pubmed := self._pubmed:
+            for batch in batches([one for one in matches if _title_query(one.reference)], IN_ONE_SEARCH):
+                query = " OR ".join(dict.fromkeys(_title_query(one.reference) for one in batch))
+                request, limit = pubmed.request(query="title"), _HITS_EACH * len(batch)
+                try:
+                    found |= dict.fromkeys((await pubmed.ask(query, request, offset=0, limit=limit)).ids)
+                except ProviderError as error:
+                    for one in batch:
+                        one.failures.append(error)
+        asked = [(match, place) for match in matches for place in _places(match.reference)]
         for service in self._places:
-            found |= await self._by_place(service, matches)
+            for batch in batches(asked, 100):
+                try:
+                    found |= dict.fromkeys(filter(None, await service.at_places([place for _, place in batch])))
+                except ProviderError as error:
+                    for one in {id(match): match for match, _ in batch}.values():
+                        one.failures.append(error)
         await self._consider(matches, [RecordIds(pmid=pmid) for pmid in found], end)
-
-    async def _by_title(self, batch: Sequence[ReferenceMatch]) -> dict[str, None]:
-        if self._pubmed is None:
-            return {}
-        query = " OR ".join(dict.fromkeys(_title_query(one.reference) for one in batch))
-        request = self._pubmed.request(query="title")
-        try:
-            answer = await self._pubmed.ask(query, request, offset=0, limit=_HITS_EACH * len(batch))
-        except ProviderError as error:
-            for one in batch:
-                one.failures.append(error)
-            return {}
-        return dict.fromkeys(answer.ids)
-
-    async def _by_place(self, service: PlaceLookup, matches: Sequence[ReferenceMatch]) -> dict[str, None]:
-        asked = [(one, place) for one, match in enumerate(matches) for place in _places(match.reference)]
-        found: dict[str, None] = {}
-        for batch in batches(asked, 100):
-            try:
-                ids = await service.at_places([place for _, place in batch])
-            except ProviderError as error:
-                for one in {one for one, _ in batch}:
-                    matches[one].failures.append(error)
-                continue
-            found |= dict.fromkeys(filter(None, ids))
-        return found
 
     async def _from_reader(
         self, reader: ReferenceLookup, matches: Sequence[ReferenceMatch], stop: float, end: float
@@ -198,9 +182,7 @@ class ReferenceFinder:
             # What the service describes may have a fuller record elsewhere.
             named.update(dict.fromkeys(ids_of(record) for record, _ in one.accepted if record in records))
 
-        async with anyio.create_task_group() as tasks:
-            for one in matches:
-                tasks.start_soon(ask, one)
+        await for_each(ask, matches)
         await self._consider(matches, [*named], end)
 
     async def _consider(self, matches: Sequence[ReferenceMatch], ids: Sequence[RecordIds], end: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,13 +19,22 @@ from deepcritical_mcp.errors import (
     ProviderResponseError,
     ProviderTimeoutError,
 )
-from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, Text, merged
+from deepcritical_mcp.models import (
+    Evidence,
+    LoggedSearch,
+    ProviderReport,
+    Publication,
+    QueryReport,
+    RelatedEvidence,
+    Text,
+    merged,
+)
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
 from deepcritical_mcp.sources.base import Answer, SearchRequest, Source
 from deepcritical_mcp.text import counted
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.adding import AddOutcome
+    from deepcritical_mcp.evidence.store import EvidenceStore
 
 RANK_CONSTANT = 60
 """k of reciprocal rank fusion, as Cormack, Clarke and Büttcher (SIGIR 2009) chose it."""
@@ -71,7 +80,7 @@ class Ranking:
 
     `total` counts all results (with several variants, those known to exist), `ends` says whether nothing follows,
     `records` came with the answers, `duplicates` of them more than once, with `scores` if the provider gave any;
-    `found_by` has the variants that found an id.
+    `found_by` has the variants that found an id, of all `queries`.
     """
 
     ids: tuple[str, ...]
@@ -81,6 +90,10 @@ class Ranking:
     scores: Mapping[str, float]
     duplicates: int
     found_by: Mapping[str, tuple[str, ...]]
+    queries: tuple[str, ...] = ()
+
+
+NOTHING_FOUND = Ranking((), 0, True, {}, {}, 0, {})
 
 
 @dataclass(frozen=True)
@@ -169,6 +182,7 @@ def rank(source: Source, outcomes: Sequence[Outcome], *, offset: int, start: int
         scores=scores,
         duplicates=0 if source.block else sum(len(answer.records) for answer in answers) - len(records),
         found_by={id: tuple(queries) for id, queries in found_by.items()},
+        queries=tuple(outcome.query for outcome in outcomes),
     )
 
 
@@ -265,42 +279,25 @@ class ReadingSession(Protocol):
     async def add_evidence(self, publications: Sequence[Publication]) -> Sequence[KeptPublication]: ...
     async def text(self, id: str) -> tuple[Publication, Text] | None: ...
     async def set_statuses(self, publications: Sequence[Publication]) -> None: ...
-    async def keep_document(self, name: str, content: str) -> None: ...
-
-
-class Session(ReadingSession, Protocol):
-    """The part of `EvidenceStore` that searching and watching need."""
-
-    @property
-    def session_id(self) -> str: ...
-    def warnings(self) -> tuple[str, ...]: ...
-    async def ids(self) -> list[str]: ...
-    async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]: ...
-    async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]: ...
-    async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]: ...
-    async def document(self, name: str) -> str: ...
-    async def documents(self, prefix: str) -> dict[str, str]: ...
+    async def log_search(self, search: LoggedSearch) -> None: ...
 
 
 @dataclass(frozen=True)
 class Kept:
     """Evidence as the session holds it now, each once; `ids` has the id of each record's evidence, in order. `new` of
-    it was not in the session."""
+    it was not in the session. `counters` were asked how often it is cited, `problems` say why that is not known."""
 
     evidence: tuple[Evidence, ...]
     ids: tuple[str, ...]
     new: int = 0
     related: tuple[RelatedEvidence, ...] = ()
     errors: tuple[str, ...] = ()
-
-    @property
-    def merged(self) -> int:
-        """How many records turned out to be the same as others."""
-        return len(self.ids) - len(self.evidence)
+    counters: tuple[ProviderReport, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 async def known_ids(
-    source: Source, ids: Sequence[str], records: Mapping[str, Publication], session: Session
+    source: Source, ids: Sequence[str], records: Mapping[str, Publication], session: EvidenceStore
 ) -> dict[str, str]:
     """The session's id of a publication, for each of the source's ids that the session knows."""
     known = await session.known(stubs_of(source, ids, records))
@@ -313,23 +310,17 @@ def stubs_of(source: Source, ids: Sequence[str], records: Mapping[str, Publicati
 
 
 async def gather(
-    source: Source,
-    ids: Sequence[str],
-    session: Session,
-    *,
-    records: Mapping[str, Publication],
-    count: int,
-    also: Sequence[str] = (),
+    source: Source, ranking: Ranking, ids: Sequence[str], session: EvidenceStore, also: Sequence[str] = ()
 ) -> tuple[dict[str, Publication], tuple[str, ...]]:
-    """The records of `ids` and, if they exist, of `also`: from `records`, from the session, and the others in one
+    """The records of `ids` and, if they exist, of `also`: from the ranking, from the session, and the others in one
     request; and errors that name those that are missing, because they do not exist or that request failed.
 
     Raises:
         ProviderError: there is no record for any of `ids`, or those of `also` could not be asked for; its `details`
-            contain `count` (results in all) and the ids.
+            contain the count of all results and the ids.
     """
     wanted = list(dict.fromkeys((*ids, *also)))
-    found = {id: records[id] for id in wanted if id in records}
+    found = {id: ranking.records[id] for id in wanted if id in ranking.records}
     if source.two_step:
         known = await known_ids(source, [id for id in wanted if id not in found], {}, session)
         held = await session.publications(list(known.values()))
@@ -345,7 +336,7 @@ async def gather(
         fetched = await source.fetch(missing)
     except ProviderError as error:
         if found.keys().isdisjoint(ids) or not found.keys() >= {*also}:
-            raise _fetch_failure(source, error, ids, count) from error
+            raise _fetch_failure(source, error, ids, ranking.total) from error
         return found, (f"{_listed(source, missing)} could not be fetched: {with_advice(error)}",)
     found |= fetched.records
     absent = [id for id in ids if id not in found]
@@ -353,7 +344,7 @@ async def gather(
     if unexplained := [id for id in absent if id not in fetched.losses]:
         lost = (*lost, f"{source.title} sent no record for {_listed(source, unexplained)}.")
     if ids and found.keys().isdisjoint(ids):
-        raise _fetch_failure(source, ProviderResponseError(source.name, " ".join(lost)), ids, count)
+        raise _fetch_failure(source, ProviderResponseError(source.name, " ".join(lost)), ids, ranking.total)
     return found, lost
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.deadline import TO_ASK_WITNESS, TO_READ_STATUS, seconds_for
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
+from deepcritical_mcp.memory import SizedCache
 from deepcritical_mcp.models import (
     NOTICE_LABELS,
     Publication,
@@ -166,7 +166,7 @@ class Witness:
         self._records = [one for one in lookups if isinstance(one, RecordLookup) and not isinstance(one, StatusLookup)]
         self._pubmed = pubmed
         self._off = off
-        self._remembered: dict[tuple[str, str], tuple[float, str, Notices | None]] = {}
+        self._remembered = SizedCache[tuple[str, str], _Told](MAX_REMEMBERED)
         self._breakers = {
             one.name: CircuitBreaker(one.name, one.title, threshold=1, cooldown=SKIPPED) for one in self._witnesses
         }
@@ -176,19 +176,17 @@ class Witness:
         """Who is asked; "" if nobody is."""
         return " and ".join(one.title for one in self._witnesses)
 
-    async def completed(self, publications: Sequence[Publication]) -> tuple[list[Publication], tuple[str, ...]]:
-        """`publications` with what the witnesses say about those that have a DOI, or said of late, and remarks.
+    async def completed(
+        self, publications: Sequence[Publication], wanted: Sequence[int] | None = None, within: float = REMEMBERED
+    ) -> tuple[list[Publication], tuple[str, ...], set[int]]:
+        """`publications` with what the witnesses say about those that have a DOI, or said `within` the last seconds;
+        remarks; and the places of those that a witness knows. They are asked about the places `wanted`, by default
+        about those of which they may know more.
 
         Costs one request for 100 of them, and one that finds the PMIDs of preprints' articles.
         """
-        wanted = [n for n, one in enumerate(publications) if self._has_more_to_say(one)]
-        completed, remarks, _ = await self._completed(publications, wanted, within=REMEMBERED)
-        return completed, remarks
-
-    async def _completed(
-        self, publications: Sequence[Publication], wanted: Sequence[int], *, within: float
-    ) -> tuple[list[Publication], tuple[str, ...], set[int]]:
-        """The same for the `wanted` places, and those of them that a witness knows."""
+        if wanted is None:
+            wanted = [n for n, one in enumerate(publications) if self._has_more_to_say(one)]
         completed, remarks, answered = list(publications), list[str](), set[int]()
         for witness in self._witnesses if wanted else ():
             told, outages = await self._ask(witness, [completed[n] for n in wanted], within=within)
@@ -230,7 +228,14 @@ class Witness:
         current, remarks, read, is_down = list(publications), list[str](), set[int](), False
         stale = [n for n, one in enumerate(publications) if _is_pubmeds(one)]
         if self._pubmed and stale:
-            fresh, problem = await self._read_again(self._pubmed, [current[n].pmid for n in stale], within)
+            fresh, problem = dict[str, Publication](), ""
+            for batch in batches(list(dict.fromkeys(current[n].pmid for n in stale)), RECORDS_AT_A_TIME):
+                again = partial(self._pubmed.fetch, batch, within=within)
+                try:
+                    fresh |= (await in_time(self._pubmed, seconds_for(TO_READ_STATUS), again)).records
+                except ProviderError as error:
+                    problem = error.message
+                    break
             for n in stale:
                 if record := fresh.get(current[n].pmid):
                     current[n] = with_status_of(record, current[n])
@@ -241,7 +246,7 @@ class Witness:
         elif stale:
             remarks.append(_not_asked([publications[n] for n in stale], PUBMED_OFF))
         wanted = [n for n, one in enumerate(current) if _doi_of(one)]
-        completed, more, answered = await self._completed(current, wanted, within=within)
+        completed, more, answered = await self.completed(current, wanted, within)
         never = [completed[n].id for n in range(len(completed)) if n not in stale and completed[n].awaits_pubmed]
         if never:
             remarks.append(
@@ -267,29 +272,15 @@ class Witness:
             await session.set_statuses(changed)
         return checked
 
-    async def _read_again(
-        self, pubmed: Source, pmids: Sequence[str], within: float
-    ) -> tuple[dict[str, Publication], str]:
-        """What PubMed sends of these, and why it does not send the rest; "" if it answered."""
-        found: dict[str, Publication] = {}
-        for batch in batches(list(dict.fromkeys(pmids)), RECORDS_AT_A_TIME):
-            again = partial(pubmed.fetch, batch, within=within)
-            try:
-                found |= (await in_time(pubmed, seconds_for(TO_READ_STATUS), again)).records
-            except ProviderError as error:
-                return found, error.message
-        return found, ""
-
     async def _ask(
         self, witness: StatusLookup, publications: Sequence[Publication], *, within: float
     ) -> tuple[dict[str, _Told], list[str]]:
         """What one witness says about publications with a DOI, now or within the last seconds, and remarks on an
         outage."""
-        dois, now, told = dict.fromkeys(map(_doi_of, publications)), time.monotonic(), dict[str, _Told]()
-        for doi in dois:
-            at, day, notices = self._remembered.get((witness.name, doi), (-REMEMBERED, "", None))
-            if now - at < within:
-                told[doi] = day, notices
+        dois = dict.fromkeys(map(_doi_of, publications))
+        told = {
+            doi: one for (_, doi), one in self._remembered.get([(witness.name, doi) for doi in dois], within).items()
+        }
 
         async def ask(batch: Sequence[str]) -> Mapping[str, Notices]:
             with self._breakers[witness.name].guard():
@@ -307,9 +298,7 @@ class Witness:
                 return told, [OutageRemark(remark), *([f"These {_ONLY_RECORDS_SAY}"] if unsure else [])]
             for doi in batch:
                 told[doi] = current_date().isoformat(), answer.get(doi)
-                self._remembered[witness.name, doi] = (now, *told[doi])
-        for oldest in list(self._remembered)[: max(0, len(self._remembered) - MAX_REMEMBERED)]:
-            del self._remembered[oldest]
+                self._remembered.put((witness.name, doi), told[doi], 1)
         return told, []
 
     async def _with_pmids(self, publications: Sequence[Publication]) -> list[Publication]:

@@ -16,9 +16,9 @@ import anyio
 import anyio.lowlevel
 from anyio.to_thread import run_sync
 
+from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.deadline import TO_RECHECK_EXPORT, seconds_for
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.evidence.storage.stored_items import search_log
 from deepcritical_mcp.export import EXPORT_FILES, NOTES_IN, ExportFormat, with_notes, written_entries
 from deepcritical_mcp.export.reference import LISTED_FIELDS, RECORD_FIELDS
 from deepcritical_mcp.models import LoggedSearch, Publication, publication_id
@@ -37,17 +37,7 @@ _OF_SESSION = ("search-log", "news")
 """Formats about the whole session, of which nothing can be chosen."""
 
 
-_TYPES = {
-    "text": (".txt", "text/plain"),
-    "markdown": (".md", "text/markdown"),
-    "html": (".html", "text/html"),
-    "csv": (".csv", "text/csv"),
-    "json": (".json", "application/json"),
-    "bibtex": (".bib", "application/x-bibtex"),
-    "ris": (".ris", "application/x-research-info-systems"),
-    "csl-json": (".json", "application/json"),
-    "jsonl": (".jsonl", "application/x-ndjson"),
-}
+_TYPES = {form: (ending, media) for form, ending, media in map(str.split, data_lines(__file__, "file_types.txt"))}
 """The ending of a file in one form, and its type."""
 _MEDIA_TYPES = dict(_TYPES.values())
 OUTPUTS: Mapping[AnyFormat, tuple[str, ...]] = {
@@ -265,7 +255,7 @@ async def exported(
         EvidenceStoreError: the session cannot be read or written.
     """
     chosen = await chosen_records(store, request)
-    log = await search_log(store) if request.format == "search-log" else ()
+    log = await store.search_log() if request.format == "search-log" else ()
     if request.format == "search-log" and not log:
         raise InvalidInputError(f"There is nothing to export. {NO_SEARCHES}")
     if not (log or chosen.publications or report):

@@ -103,7 +103,7 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
     records = {index: one.publication for index, one in found.items() if one.publication}
     told, warnings = list(_unasked(found)), list[str]()
     if _requests_for([one.ids for one in wanted.values()]) < MAX_REQUESTS:
-        checked, contested = await witness.completed([*records.values()])
+        checked, contested, _ = await witness.completed([*records.values()])
         records, told = dict(zip(records, checked, strict=True)), [*told, *contested]
     elif untold := witness.not_asked([*records.values()]):
         told.append(f"{untold}, because looking them up took {MAX_REQUESTS} requests: export_evidence asks it.")

@@ -213,9 +213,9 @@ class _DocumentAnswer:
         def length(passages: Passages) -> int:
             return len(to_markdown(head.but(**self._with_passages(head, passages))))
 
-        page = page._replace(length=length)
+        page = page._replace(length=length, wanted=wanted)
         try:
-            passages, following = await self._session.store.best_passages(self._found.id, asked, page, wanted)
+            passages, following = await self._session.store.best_passages(self._found.id, asked, page)
         except (SessionError, EvidenceStoreError) as error:
             return (), -1, f"Passages could not be ranked: {error.message}"
         where = "these sections" if chosen else "this text"

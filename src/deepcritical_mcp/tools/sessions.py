@@ -63,12 +63,12 @@ async def list_sessions(
     page = matching[offset : offset + PAGE]
     following = offset + len(page)
     registry = (await application(ctx).services()).sessions
-    expired = await registry.expired(owner=caller()) if finds_titles(ctx) else []
-    chosen = "" if registry.lasting or not own else "Sessions are kept in memory and end with the server."
+    expired = await registry.gone(owner=caller(), only_expired=True) if finds_titles(ctx) else []
+    chosen = "" if registry.backend.lasting or not own else "Sessions are kept in memory and end with the server."
     warnings = [
         f"offset {offset} is beyond the last session." if offset >= len(matching) > 0 else "",
-        KEPT_LATER if registry.lasting and not all(one.expires for one in page) else "",
-        registry.warning or chosen,
+        KEPT_LATER if registry.backend.lasting and not all(one.expires for one in page) else "",
+        registry.backend.warning or chosen,
         "" if finds_titles(ctx) else sentence("only this session"),
         *(f"{one.session_id}: {one.damage}" for one in page if one.damage),
         *(sentence("expired", title=one.title, id=one.session_id) for one in expired[:MAX_EXPIRED]),
@@ -150,8 +150,8 @@ async def _session_deleted(ctx: ToolContext, registry: SessionRegistry, session_
         damaged = True
     await registry.drop(session_id, owner=caller())
     step = "The next search or add_evidence opens a new session."
-    if registry.undo_seconds:
-        step += f" {sentence('undo until', hours=f'{registry.undo_seconds / 3_600:g}', id=session_id)}"
+    if registry.backend.undo_seconds:
+        step += f" {sentence('undo until', hours=f'{registry.backend.undo_seconds / 3_600:g}', id=session_id)}"
         if is_local(ctx):  # the user has the folder
             step += f" {sentence('for good', id=session_id)}"
     return ClearResult(session_id=session_id, removed=held.total, damaged=damaged, sources=held.sources, next_step=step)
@@ -164,7 +164,7 @@ async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session
         if back := await (await continued(ctx, store)).store.restore():
             return _of_items(store, back, BROUGHT_BACK, undone=True)
         raise InvalidInputError(sentence("nothing to undo", id=session_id))
-    if not registry.undo_seconds:
+    if not registry.backend.undo_seconds:
         raise InvalidInputError("undo is unavailable: this server does not keep deleted sessions.")
     session = await continued(ctx, await registry.restore(session_id, owner=caller()))
     held, step = await page_of(session.store, 0, 0), session.next_step()

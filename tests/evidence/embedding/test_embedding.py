@@ -94,7 +94,7 @@ async def test_texts_close_in_meaning_have_close_vectors(shipped: FakeSource) ->
     attack, infarction, market = await embedded(
         service, ["Risk of a heart attack", "Incidence of myocardial infarction", "Prices on the stock market"]
     )
-    query = await service.embed_query("cardiac infarction")
+    query = (await service.query_vectors(["cardiac infarction"]))[0].tolist()
     assert similarity(attack, infarction) > similarity(attack, market) + 0.3
     assert similarity(query, infarction) > similarity(query, market) + 0.3
 
@@ -119,7 +119,7 @@ async def test_vectors_of_two_models_never_meet_in_the_data_folder(tmp_path: Pat
     other.name = "other"
     services = EmbeddingService(settings, source=FakeSource(FakeModel())), EmbeddingService(settings, source=other)
     for service in services:
-        await service.embed("a")
+        await service.vectors(["a"])
         service.close()
     assert isinstance(other.model, FakeModel)
     assert other.model.asked == ["a"]
@@ -135,11 +135,11 @@ async def test_a_caller_with_one_text_does_not_wait_for_another_with_a_hundred_c
 
     model = FakeModel(wait_for_the_others)
     service = EmbeddingService(source=FakeSource(model, workers=1))
-    embed = service.embed if kind == "document" else service.embed_query
+    embed = service.vectors if kind == "document" else service.query_vectors
 
-    def ask(caller: str, text: str) -> asyncio.Task[list[float]]:
+    def ask(caller: str, text: str) -> asyncio.Task[NDArray[np.float32]]:
         turn_of.set(caller)
-        return asyncio.create_task(embed(text))
+        return asyncio.create_task(embed([text]))
 
     greedy = [ask("greedy", f"text {number}") for number in range(100)]
     await anyio.to_thread.run_sync(model_busy.wait)
@@ -158,14 +158,19 @@ async def test_a_model_that_cannot_be_loaded_is_an_error_each_time_but_tried_aga
     source, now = FakeSource(), 1000.0
     service = EmbeddingService(source=source, clock=lambda: now)
     service.warm_up()
-    for call in (service.embed("a"), service.vectors(["a"] * 9), service.embed_query("a"), service.vectors(["b"])):
+    for call in (
+        service.vectors(["a"]),
+        service.vectors(["a"] * 9),
+        service.query_vectors(["a"]),
+        service.vectors(["b"]),
+    ):
         with pytest.raises(EmbeddingError, match="No model today"):
             await call
     assert source.loads == 1
     now += RETRY_SECONDS
     source.model = FakeModel()
-    assert await service.embed("a") == [1, 0]
-    assert await service.embed("bb") == [2, 0]
+    assert (await service.vectors(["a"])).tolist() == [[1, 0]]
+    assert (await service.vectors(["bb"])).tolist() == [[2, 0]]
     assert source.loads == 2
 
 
@@ -200,7 +205,7 @@ def test_neither_importing_nor_creating_the_service_imports_a_model_runtime() ->
 _EMBED = """
 import anyio
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
-print(len(anyio.run(EmbeddingService().embed, "text")))
+print(anyio.run(EmbeddingService().vectors, ["text"]).shape[1])
 """
 
 

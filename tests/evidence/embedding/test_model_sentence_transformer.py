@@ -57,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def test_without_the_extra_the_error_says_how_to_install_it(model: str) -> None:
     service = EmbeddingService(Settings(embedding_model=model))
     with pytest.raises(EmbeddingError, match=r"pip install 'deepcritical-mcp\[sentence-transformers\]'"):
-        await service.embed_query("metformin")
+        await service.query_vectors(["metformin"])
 
 
 @pytest.mark.parametrize("model", ["sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"])
@@ -79,7 +79,7 @@ def test_the_name_of_a_folder_changes_with_its_content_and_not_with_its_place(tm
 async def test_a_folder_that_holds_no_model_is_an_error_that_says_so(tmp_path: Path) -> None:
     service = EmbeddingService(Settings(embedding_model=str(tmp_path)))
     with pytest.raises(EmbeddingError, match="cannot be loaded"):
-        await service.embed("metformin")
+        await service.vectors(["metformin"])
 
 
 @needs_the_weights
@@ -87,8 +87,8 @@ async def test_a_models_own_prompts_come_before_queries_and_documents(folder: Pa
     service = EmbeddingService(Settings(embedding_model=str(folder)))
     plain: EmbeddingModel = model_source(str(model_folder(folder.with_name("plain")))).load()
     as_query, as_document = plain.embed(["question: statins", "passage: statins"], "document")
-    np.testing.assert_allclose(await service.embed_query("statins"), as_query, atol=1e-4)
-    np.testing.assert_allclose(await service.embed("statins"), as_document, atol=1e-4)
+    np.testing.assert_allclose((await service.query_vectors(["statins"]))[0], as_query, atol=1e-4)
+    np.testing.assert_allclose((await service.vectors(["statins"]))[0], as_document, atol=1e-4)
     assert service.dimension == 384
     assert (await service.query_vectors(["", "\ud800", "word " * 100_000])).shape == (3, 384)
 

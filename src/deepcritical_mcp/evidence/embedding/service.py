@@ -51,52 +51,34 @@ Kind = Literal["query", "document"]
 
 
 class EmbeddingModel(Protocol):
-    """A loaded model. `embed` blocks and is thread-safe."""
+    """A loaded model: the length of its vectors, and one unit vector per text, [texts, dimension], or EmbeddingError.
+    `embed` blocks and is thread-safe; some models embed queries and documents differently."""
 
     @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        ...
-
-    def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        """One unit vector per text, [texts, dimension]. Some models embed queries and documents differently.
-
-        Raises:
-            EmbeddingError: the model failed on these texts.
-        """
-        ...
+    def dimension(self) -> int: ...
+    def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]: ...
 
 
 class ModelSource(Protocol):
-    """A model that can be loaded."""
+    """A model that can be loaded.
+
+    Attributes:
+        name: identifies the model. Vectors of models with different names must never be compared.
+        dimension: length of a vector; 0 if unknown before the model is loaded.
+        workers: how many threads can usefully embed at once.
+        calibration: the thresholds and weights measured with this model; None if there are none.
+        load: takes from a fraction of a second to minutes; raises EmbeddingError, whose message says what to do.
+    """
 
     @property
-    def name(self) -> str:
-        """Identifies the model. Vectors of models with different names must never be compared."""
-        ...
-
+    def name(self) -> str: ...
     @property
-    def dimension(self) -> int:
-        """Length of a vector; 0 if unknown before the model is loaded."""
-        ...
-
+    def dimension(self) -> int: ...
     @property
-    def workers(self) -> int:
-        """How many threads can usefully embed at once."""
-        ...
-
+    def workers(self) -> int: ...
     @property
-    def calibration(self) -> Calibration | None:
-        """The thresholds and weights measured with this model; None if there are none."""
-        ...
-
-    def load(self) -> EmbeddingModel:
-        """Load the model, which takes from a fraction of a second to minutes.
-
-        Raises:
-            EmbeddingError: it cannot be loaded; the message says what to do.
-        """
-        ...
+    def calibration(self) -> Calibration | None: ...
+    def load(self) -> EmbeddingModel: ...
 
 
 SLICE = 4
@@ -170,16 +152,8 @@ class EmbeddingService:
         """Length of a vector; 0 for a model other than the shipped one until it is loaded."""
         return self._model.dimension if self._model else self._source.dimension
 
-    async def embed(self, text: str) -> list[float]:
-        """The vector of one document."""
-        return (await self.vectors([text]))[0].tolist()
-
-    async def embed_query(self, text: str) -> list[float]:
-        """The vector of one query; some models embed queries and documents differently."""
-        return (await self.query_vectors([text]))[0].tolist()
-
     async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of documents, [texts, dimension], in the same order. Equal texts are embedded once."""
+        """The unit vectors of documents, [texts, dimension], in the same order. Equal texts are embedded once."""
         return await self._vectors(texts, "document")
 
     async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -423,7 +397,15 @@ class SentenceTransformerSource:
         Raises:
             EmbeddingError: the extra is not installed, or the model does not exist or cannot be read.
         """
-        load = _loader()
+        try:
+            importlib.import_module("transformers.utils.logging").disable_progress_bar()
+            load = importlib.import_module("sentence_transformers").SentenceTransformer
+        except Exception as error:  # not installed, or a broken torch, which raises many kinds
+            raise EmbeddingError(
+                "DEEPCRITICAL_EMBEDDING_MODEL needs an extra that is not installed, or cannot be imported "
+                f"({type(error).__name__}): pip install 'deepcritical-mcp[sentence-transformers]'. "
+                "Or unset it to use the model that comes with deepcritical-mcp."
+            ) from error
         try:
             return SentenceTransformerModel(load(str(self._folder) if self._folder.is_dir() else self._model))
         except Exception as error:  # torch, transformers, the hub and the network each raise their own
@@ -453,18 +435,6 @@ class SentenceTransformerModel:
                 return encode(readable, batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False)
         except Exception as error:  # see `load`
             raise EmbeddingError(f"The embedding model failed on a text ({type(error).__name__}).") from error
-
-
-def _loader() -> Callable[[str], Any]:
-    try:
-        importlib.import_module("transformers.utils.logging").disable_progress_bar()
-        return importlib.import_module("sentence_transformers").SentenceTransformer
-    except Exception as error:  # not installed, or a broken torch, which raises many kinds
-        raise EmbeddingError(
-            "DEEPCRITICAL_EMBEDDING_MODEL needs an extra that is not installed, or cannot be imported "
-            f"({type(error).__name__}): pip install 'deepcritical-mcp[sentence-transformers]'. "
-            "Or unset it to use the model that comes with deepcritical-mcp."
-        ) from error
 
 
 def _digest(folder: Path) -> str:

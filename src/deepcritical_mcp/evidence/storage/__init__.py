@@ -1,7 +1,7 @@
 """Where sessions are kept. To add a store, write its file here, its row in `STORES`, and its tests.
 
 - `backend`: what a store offers, a session in it, and the store in memory.
-- `stored_items`: the values that it keeps, the titles of sessions, and their logs of searches.
+- `stored_items`: the values that it keeps, and the titles of sessions.
 - `session_file`: a session's rows in an SQLite database, and what can be read of a damaged one.
 - `vector_table`: a session's vectors and their collection.
 - `folder_store`: the store in a folder, and for how long nobody has used its sessions.

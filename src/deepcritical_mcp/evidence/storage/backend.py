@@ -24,6 +24,8 @@ from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.storage.chroma_rows import ServerRows
 
+    Rows = SessionFile | ServerRows
+
 
 class Space:
     """The place of one session. The rows that were written are the truth; the index of its passages is built from them.
@@ -40,12 +42,7 @@ class Space:
         lock: held by the thread that reads or changes the session, because `rows` may be replaced meanwhile.
     """
 
-    def __init__(
-        self,
-        session_id: str,
-        rows: SessionFile | ServerRows,
-        create: Callable[[KeptSession], SessionFile] | None = None,
-    ) -> None:
+    def __init__(self, session_id: str, rows: Rows, create: Callable[[KeptSession], SessionFile] | None = None) -> None:
         self.session_id = session_id
         self.lock = threading.RLock()
         self.rows, self._model = rows, rows.info.model
@@ -56,7 +53,7 @@ class Space:
         self._state = 0
 
     @classmethod
-    def of_model(cls, session_id: str, rows: SessionFile | ServerRows, model: str) -> Self:
+    def of_model(cls, session_id: str, rows: Rows, model: str) -> Self:
         """A session that was kept; if its vectors are not from `model`, they are discarded, since those of two models
         cannot be compared."""
         if rows.info.model != model:
@@ -68,7 +65,7 @@ class Space:
     def read(self) -> list[KeptItem]:
         """Everything stored, unordered."""
         with self.lock:
-            self.rest()
+            self.table.clear()
             self._state = self.rows.state()
             with self.rows.reading():
                 self.rows.refresh()
@@ -129,12 +126,8 @@ class Space:
         """The first vectors [passages, dimension] of each publication: so many, by id."""
         return {id: some for id, count in counts.items() if (some := self.table.get(id, count)) is not None}
 
-    def derived(self) -> dict[str, bytes]:
-        """What `keep_derived` stored of items that have not been written since, by id."""
-        return {row.key: row.value for row in self.rows.changed("derived")}
-
     def keep_derived(self, rows: Mapping[str, bytes]) -> None:
-        """Keep what was derived from stored items, by id; it may be lost at any time."""
+        """Keep what was derived from stored items, by id, until they are written again; it may be lost at any time."""
         self.rows.keep_derived(rows, self._seen)
 
     def keep_documents(self, contents: Mapping[str, str]) -> None:
@@ -151,13 +144,9 @@ class Space:
         found = self.rows.values("document", names)
         return {name: found[name].decode("utf-8", "surrogatepass") for name in names if name in found}
 
-    def rest(self) -> None:
-        """Release memory until it is used again; no other call may use the space meanwhile."""
-        self.table.clear()
-
     def close(self) -> None:
         """Stop using the session; one in memory is gone."""
-        self.rest()
+        self.table.clear()
         self.rows.close()
 
     def _begin(self) -> None:
@@ -219,6 +208,12 @@ class Backend(Protocol):
         ttl: seconds for which an unused session is kept, unless a setting says otherwise.
         expires_by_use: whether a session is gone as soon as it has not been used for `ttl`; else `expire` decides.
         warning: what every result must say about where sessions are kept; "" = nothing.
+        configured: the backend as the settings describe it, None if they do not choose it; connects to nothing yet.
+        create: creates a session and opens it; where that costs something, only when something is first kept in it.
+            Raises EvidenceStoreError if it cannot be created.
+        open: opens a kept session; if its vectors are not from `model`, they are discarded. Raises
+            SessionNotFoundError if there is no such session, SessionBusyError if another process has locked it, and
+            EvidenceStoreError if it cannot be read.
     """
 
     title: str
@@ -234,27 +229,9 @@ class Backend(Protocol):
     warning: str = ""
 
     @classmethod
-    def configured(cls, settings: Settings) -> Self | None:
-        """The backend as the settings describe it, None if they do not choose it. Connects to nothing yet."""
-        ...
-
-    def create(self, session_id: str, info: KeptSession) -> Space:
-        """Create a session and open it; where that costs something, only when something is first kept in it.
-
-        Raises:
-            EvidenceStoreError: it cannot be created.
-        """
-        ...
-
-    def open(self, session_id: str, model: str) -> Space:
-        """Open a kept session. If its vectors are not from `model`, they are discarded.
-
-        Raises:
-            SessionNotFoundError: there is no such session.
-            SessionBusyError: another process has locked it.
-            EvidenceStoreError: it cannot be read.
-        """
-        ...
+    def configured(cls, settings: Settings) -> Self | None: ...
+    def create(self, session_id: str, info: KeptSession) -> Space: ...
+    def open(self, session_id: str, model: str) -> Space: ...
 
     def release(self, space: Space) -> None:
         """Close an open session; in memory, it is gone."""
@@ -271,8 +248,9 @@ class Backend(Protocol):
     def restore(self, session_id: str, owner: str) -> None:
         """Take back the deletion of a session of `owner`, if it was deleted less than `undo_seconds` ago."""
 
-    def deleted(self, owner: str | None) -> dict[str, KeptSession]:
-        """The sessions of `owner` that `restore` can bring back, and of which text is still on disk."""
+    def gone(self, owner: str | None, only_expired: bool) -> dict[str, KeptSession]:
+        """The sessions of `owner` that `restore` can bring back, and of which text is still on disk: those that the
+        user has deleted, and those that nobody has used for their time."""
         return {}
 
     def erase(self, session_id: str, owner: str) -> None:
@@ -298,12 +276,8 @@ class Backend(Protocol):
         """
         return {}
 
-    def expired(self, owner: str | None) -> dict[str, KeptSession]:
-        """Those that nobody has used for their time, and that can be restored."""
-        return {}
-
     def expire(self, now: float, ttl: float) -> None:
-        """Delete the closed sessions that have not been used for `ttl` seconds at Unix time `now`; see `expired`."""
+        """Delete the closed sessions that have not been used for `ttl` seconds at Unix time `now`; see `gone`."""
 
     def check(self) -> None:
         """Check that sessions can be kept.

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import httpx
+from chromadb import Collection
 from chromadb.api import ServerAPI
 from chromadb.api.client import Client
 from chromadb.config import System
 from chromadb.errors import NotFoundError, error_types
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderTimeoutError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage import ChromaServerSettings
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
@@ -21,16 +23,7 @@ from deepcritical_mcp.evidence.storage.stored_items import KeptSession, is_sessi
 from deepcritical_mcp.evidence.storage.vector_table import chroma_settings
 from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
 
-if TYPE_CHECKING:
-    from chromadb import Collection
-
-_MEANINGS = {
-    401: "check DEEPCRITICAL_CHROMA_TOKEN and DEEPCRITICAL_CHROMA_TOKEN_HEADER, or the name and password in "
-    "DEEPCRITICAL_CHROMA_URL.",
-    403: "the credentials are not allowed to use the tenant or the database. Check DEEPCRITICAL_CHROMA_TOKEN, "
-    "DEEPCRITICAL_CHROMA_TENANT and DEEPCRITICAL_CHROMA_DATABASE.",
-    404: "check DEEPCRITICAL_CHROMA_TENANT, DEEPCRITICAL_CHROMA_DATABASE, and the path in DEEPCRITICAL_CHROMA_URL.",
-}
+_MEANINGS = data_table(__file__, "chroma_refusals.txt")
 
 
 class ServerBackend(Backend):
@@ -171,7 +164,7 @@ class _ChromaHttp(httpx.Client):
 
 def _refused(status: int) -> EvidenceStoreError:
     may_pass = status >= 500 or status == 429
-    advice = "evidence stored earlier is safe; try again in a moment." if may_pass else _MEANINGS.get(status)
+    advice = "evidence stored earlier is safe; try again in a moment." if may_pass else _MEANINGS.get(str(status))
     advice = advice or "check the address in DEEPCRITICAL_CHROMA_URL."
     error = EvidenceStoreError(f"The Chroma server answered HTTP {status}: {advice}")
     error.retryable = may_pass

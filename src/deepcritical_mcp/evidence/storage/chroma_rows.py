@@ -12,12 +12,14 @@ import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import httpx
 import numpy as np
+from chromadb import Collection, GetResult
 from chromadb.api.client import Client
 from chromadb.errors import ChromaError, NotFoundError
+from chromadb.types import Metadata
 from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, SessionNotFoundError
@@ -26,10 +28,6 @@ from deepcritical_mcp.evidence.storage.stored_items import UNKNOWN, KeptSession,
 from deepcritical_mcp.evidence.storage.version_0_2 import FORMAT as FORMAT_OF_0_2
 from deepcritical_mcp.evidence.storage.version_0_2 import item_of
 from deepcritical_mcp.text import batches
-
-if TYPE_CHECKING:
-    from chromadb import Collection, GetResult
-    from chromadb.types import Metadata
 
 logger = logging.getLogger(__name__)
 
@@ -133,7 +131,7 @@ class ServerRows:
         with translated("open a session"):
             rows = cls(client, session_id, info)
         if info.title:
-            rows.set_title(info.title, replacing=True)
+            rows.set_title_if_none(info.title)
         return rows
 
     @classmethod
@@ -258,11 +256,11 @@ class ServerRows:
             self._session.modify(metadata=_metadata(info))
         self.info = info
 
-    def set_title(self, title: str, *, replacing: bool) -> None:
-        """Write a title; if not `replacing`, only if there is none."""
+    def set_title_if_none(self, title: str) -> None:
+        """Write a title if there is none."""
         with translated("name the session"):
             self._rows = self._client.get_collection(self._name + WORDS, embedding_function=None)
-            kept = "" if replacing else session_info(self._rows.metadata).title
+            kept = session_info(self._rows.metadata).title
             if not kept:
                 self._rows.modify(metadata=_metadata(self.info) | {"title": title})
         self.info = replace(self.info, title=kept or title)
@@ -326,10 +324,15 @@ class ServerRows:
 
     def _take_turn(self) -> _Turn:
         other, seen = None, 0.0
+        metadata = _metadata(self.info)  # by which it is deleted, if need be, with unused sessions
         while True:
             began = time.monotonic()
-            if collection := self._created_turn():
-                return _Turn(collection, began)
+            try:
+                turn = self._client.create_collection(self._name + TURN, metadata=metadata, embedding_function=None)
+                return _Turn(turn, began)
+            except ChromaError as error:
+                if "already exists" not in str(error):
+                    raise
             holder = _found(self._client, self._name + TURN)
             if holder is not None and (state := (holder.id, holder.metadata)) != other:
                 other, seen = state, time.monotonic()
@@ -337,17 +340,6 @@ class ServerRows:
                 logger.warning("a process has not ended its turn to change a session; it is ended")
                 self._end(holder)
             time.sleep(random.uniform(*_PAUSES))
-
-    def _created_turn(self) -> Collection | None:
-        metadata = _metadata(self.info)  # by which it is deleted, if need be, with unused sessions
-        try:
-            return self._client.create_collection(
-                self._name + TURN, metadata=metadata, embedding_function=None, get_or_create=False
-            )
-        except ChromaError as error:
-            if "already exists" in str(error):
-                return None
-            raise
 
     def _end(self, turn: Collection) -> None:
         """End a turn that took too long. Deleting it by name could hit the next turn, so it is renamed first, which

@@ -183,8 +183,8 @@ class FolderBackend(Backend):
         for path in self._owned(session_id, owner, "trash", "expired")[:1]:
             self._move(path, "sessions")
 
-    def deleted(self, owner: str | None) -> dict[str, KeptSession]:
-        return self._infos("trash", owner) | self._infos("expired", owner)
+    def gone(self, owner: str | None, only_expired: bool) -> dict[str, KeptSession]:
+        return ({} if only_expired else self._infos("trash", owner)) | self._infos("expired", owner)
 
     def erase(self, session_id: str, owner: str) -> None:
         for path in self._owned(session_id, owner, "trash", "expired"):
@@ -205,9 +205,6 @@ class FolderBackend(Backend):
 
     def sessions(self, owner: str | None) -> dict[str, KeptSession]:
         return self._infos("sessions", owner)
-
-    def expired(self, owner: str | None) -> dict[str, KeptSession]:
-        return self._infos("expired", owner)
 
     def expire(self, now: float, ttl: float) -> None:
         limits: dict[Place, float] = {

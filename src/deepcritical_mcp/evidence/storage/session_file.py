@@ -231,10 +231,10 @@ class SessionFile:
         with self.writing():
             self.info = replace(self.info, **changes)
 
-    def set_title(self, title: str, *, replacing: bool) -> None:
-        """Write a title; if not `replacing`, only if there is none."""
+    def set_title_if_none(self, title: str) -> None:
+        """Write a title if there is none."""
         with self.writing():
-            if replacing or not self.info.title:
+            if not self.info.title:
                 self.record(title=title)
 
     def values(self, kind: RowKind, keys: Iterable[str]) -> dict[str, bytes]:

@@ -1,5 +1,5 @@
 """Sessions and their items as they are kept: the values exchanged between a store and its storage, and how they are
-serialized; the titles by which a session is found again; and its log of searches."""
+serialized; and the titles by which a session is found again."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
-import anyio
-
-from deepcritical_mcp.errors import AmbiguousSessionError, EvidenceStoreError, InvalidInputError
+from deepcritical_mcp.errors import AmbiguousSessionError, InvalidInputError
 from deepcritical_mcp.identifiers import SESSION_ID
-from deepcritical_mcp.models import AuthorName, LoggedSearch, Part, Publication, StatusNotice, Text, with_day
+from deepcritical_mcp.models import AuthorName, Part, Publication, StatusNotice, Text, with_day
 from deepcritical_mcp.text import clean_line, clipped, counted, normalized
 
 if TYPE_CHECKING:
@@ -184,52 +182,8 @@ class NearPassage(NamedTuple):
     cosine: float
 
 
-SECONDS_TO_LOG = 5.0
-"""An entry that cannot be written in this time is given up, so that a cancelled call ends."""
 CITED = "cited-paper:"
 """The names of the documents of a session that are papers which a draft cites begin so."""
-LOG_PREFIX = "search-log:"
-"""Prefix of the names of documents that are entries of the log."""
-WATCH_ENDING = "-watch"
-"""Suffix of the names of entries that are not the user's own searches: those of a watch or of a check of a draft."""
-
-
-class KeepsDocument(Protocol):
-    """The part of `EvidenceStore` that writing a log needs."""
-
-    async def keep_document(self, name: str, content: str) -> None: ...
-
-
-async def log_search(store: KeepsDocument, search: LoggedSearch) -> None:
-    """Append to the log of searches; also in a call that is being cancelled.
-
-    Raises the errors of `EvidenceStore`.
-    """
-    end = "" if search.is_own else WATCH_ENDING
-    name = f"{LOG_PREFIX}{search.at}-{time.time_ns():x}-{secrets.token_hex(2)}{end}"  # in the order of their writing
-    with anyio.move_on_after(SECONDS_TO_LOG, shield=True) as scope:
-        await store.keep_document(name, search.model_dump_json(exclude_defaults=True))
-    if scope.cancelled_caught:
-        raise EvidenceStoreError("The session could not be written in time.")
-
-
-class HasDocuments(Protocol):
-    """The part of `EvidenceStore` that holds the log."""
-
-    async def documents(self, prefix: str) -> dict[str, str]: ...
-
-
-def is_own_search(name: str) -> bool:
-    """Whether the document of that name is the log's entry of a search of the user's own."""
-    return name.startswith(LOG_PREFIX) and not name.endswith(WATCH_ENDING)
-
-
-async def search_log(store: HasDocuments) -> tuple[LoggedSearch, ...]:
-    """The log of searches, the first one first, written by any process."""
-    kept = await store.documents(LOG_PREFIX)
-    return tuple(LoggedSearch.model_validate_json(one) for one in kept.values())
-
-
 MAX_TITLE = 120  # characters
 MAX_NAMED = 5
 ID_PREFIX = "rs_"

@@ -194,7 +194,14 @@ class CollectionIndex:
 
     def _work(self) -> None:
         try:
-            collection = self._collection or self._started()
+            if (collection := self._collection) is None:
+                self._system = system = System(chroma_settings())
+                with _starting:
+                    system.start()
+                    client = Client.from_system(system)
+                collection = client.create_collection(
+                    self._session_id, configuration={"hnsw": HNSW}, embedding_function=None
+                )
             with self._lock:
                 changed = self._changed = dict.fromkeys(self._vectors) if self._changed is None else self._changed
             while not self._is_closing and changed:
@@ -205,13 +212,6 @@ class CollectionIndex:
             self._collection = collection
         except Exception as error:
             self._fail(error)
-
-    def _started(self) -> Collection:
-        self._system = system = System(chroma_settings())
-        with _starting:
-            system.start()
-            client = Client.from_system(system)
-        return client.create_collection(self._session_id, configuration={"hnsw": HNSW}, embedding_function=None)
 
     def _enter(self, collection: Collection, id: str) -> None:
         """Copy a publication's vectors to the collection."""

@@ -177,7 +177,7 @@ async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = Tru
         registry, key = (await application(ctx).services()).sessions, _default_key(ctx)
         if not key and not may_open:
             raise SessionRequiredError()
-        before = registry.default_id(key, owner=caller())
+        before = registry.defaults.get((key, caller()), "")
         store = await (registry.default(key, owner=caller()) if key else registry.open(owner=caller()))
         session = CallSession(store, _must_be_named(registry, key), is_new=store.session_id != before)
     if about:
@@ -200,7 +200,7 @@ async def continued(ctx: ToolContext, store: EvidenceStore) -> CallSession:
     """That session, which the next call without an id continues."""
     registry, key = (await application(ctx).services()).sessions, _default_key(ctx)
     if key:
-        registry.adopt(key, store.session_id, owner=caller())
+        registry.defaults[key, caller()] = store.session_id
     return CallSession(store, announce=_must_be_named(registry, key))
 
 
@@ -216,7 +216,7 @@ async def read_session(ctx: ToolContext, session_id: str) -> EvidenceStore:
         if not is_id:
             raise SessionNotFoundError(unknown_title(session_id, await registry.sessions(owner=owner))) from error
         days = f"{registry.keeps_for / 86_400:.3g}"
-        kept = f"Sessions are kept for {days} days after their last use. " if registry.lasting else ""
+        kept = f"Sessions are kept for {days} days after their last use. " if registry.backend.lasting else ""
         raise SessionNotFoundError(f"{SessionNotFoundError().message} {kept}".strip()) from error
 
 
@@ -237,7 +237,7 @@ async def _named_session(ctx: ToolContext, session_id: str) -> CallSession:
 
 def _must_be_named(registry: SessionRegistry, key: str) -> bool:
     """Whether the next call must name its session: it may reach another replica, which has defaults of its own."""
-    return not key or (key.startswith(CALLER_KEY) and registry.remote)
+    return not key or (key.startswith(CALLER_KEY) and registry.backend.remote)
 
 
 def finds_titles(ctx: ToolContext) -> bool:
@@ -252,13 +252,13 @@ async def own_sessions(ctx: ToolContext) -> list[KeptSession]:
     sessions = await registry.sessions(owner=caller())
     if finds_titles(ctx):
         return sessions
-    own = registry.default_id(_default_key(ctx), owner=caller())
+    own = registry.defaults.get((_default_key(ctx), caller()), "")
     return [one for one in sessions if one.session_id == own]
 
 
 async def current_id(ctx: ToolContext) -> str:
     """The id of the connection's default session; "" if none has been opened yet."""
-    return (await application(ctx).services()).sessions.default_id(_default_key(ctx), owner=caller())
+    return (await application(ctx).services()).sessions.defaults.get((_default_key(ctx), caller()), "")
 
 
 async def existing_session(ctx: ToolContext) -> EvidenceStore | None:
@@ -276,14 +276,14 @@ async def session_note(ctx: ToolContext, session_id: str) -> str:
     beside = BESIDE if await current_id(ctx) not in ("", session_id) else ""
     if not session_id:
         return ""
-    if registry.lasting:
+    if registry.backend.lasting:
         with suppress(DeepCriticalError):
             title = (await registry.get(session_id, owner=caller())).title
             named = f' ("{clipped(title, MAX_TITLE_SHOWN)}")' if title else ""
             until = registry.kept_until(session_id)
             when = f"until {day(until)}" if until else "once there is something in it"
             return f"This session{named} is kept {when}. {beside}".strip()
-    return registry.warning or beside
+    return registry.backend.warning or beside
 
 
 async def search_of(ctx: ToolContext, source: str) -> SourceSearch:

@@ -186,7 +186,7 @@ class HttpApplication:
         try:
             with anyio.fail_after(READINESS_TIMEOUT):
                 services = await self._app.services()
-                await (services.embedder.embed_query("ready?") if name == "model" else services.sessions.check())
+                await (services.embedder.query_vectors(["ready?"]) if name == "model" else services.sessions.check())
         except TimeoutError:
             return "loading" if name == "model" else "no answer"
         except DeepCriticalError as error:
