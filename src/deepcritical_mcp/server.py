@@ -62,7 +62,7 @@ from deepcritical_mcp.tools import PROFILES, TOOLS, Profile, ToolSpec, tools_cho
 from deepcritical_mcp.tools.answers.budget import fit
 from deepcritical_mcp.tools.answers.structured import structured, wire_length
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, read_session, session_note
-from deepcritical_mcp.tools.arguments.params import check_sizes, sentence, size_of, tool_hint
+from deepcritical_mcp.tools.arguments.params import check_sizes, size_of, tool_hint
 from deepcritical_mcp.tools.arguments.schemas import invalid_arguments, read_arguments
 from deepcritical_mcp.tools.export_evidence import typed
 from deepcritical_mcp.tools.offered import as_offered, instructions, without_tools
@@ -279,7 +279,10 @@ class DeepCriticalServer(MCPServer[AppContext]):
         if isinstance(cause, TimeoutError):
             return self._late(name, 0)
         logger.error("%s failed unexpectedly", name, exc_info=cause or error)
-        return DeepCriticalError(sentence("internal error"))
+        return DeepCriticalError(
+            "Internal error; the server log has details. Nothing kept in the session is lost. Try other "
+            "arguments or another tool."
+        )
 
     def _success(self, spec: ToolSpec, result: BaseModel, meta: dict[str, Any] | None) -> CallToolResult:
         limit = self.app.settings.max_result_chars

@@ -2,8 +2,7 @@
 
 `app` names the commands, `serving` starts the server (`quick_start`), `command_failures` ends each with a sentence.
 `check`, `doctor_checks` and `clients` (`install`) are a command each, `session_commands` those over kept sessions;
-`demo` runs over the sample library: `sample_library`, `sample_sources`. options.txt has what options are for,
-sentences.txt what commands say in more than a line.
+`demo` runs over the sample library: `sample_library`, `sample_sources`. `options.txt` has what options are for.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ from rich.text import Text
 
 from deepcritical_mcp.checking.draft.reading import MAX_DRAFT
 from deepcritical_mcp.checking.report_text import brief, report_text
-from deepcritical_mcp.cli.command_failures import sentence
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext, build_services
 from deepcritical_mcp.data_files import data_table
@@ -61,7 +60,10 @@ def read_drafts(sources: Sequence[str]) -> str:
     if not text.strip():
         raise InvalidInputError("The draft is empty.")
     if len(text) > MAX_DRAFT:
-        raise InvalidInputError(sentence("draft too long", length=len(text), most=MAX_DRAFT))
+        raise InvalidInputError(
+            f"The draft has {len(text):,} characters, and at most {MAX_DRAFT:,} are checked at once. Check it "
+            "in parts, each with its references, or pass only the reference list."
+        )
     return text
 
 
@@ -85,7 +87,10 @@ def _decoded(data: bytes, name: str) -> str:
     """The text, also in an older encoding that it declares near its start, as `% Encoding: ISO-8859-15`,
     `\\usepackage[latin1]{inputenc}` or `<meta charset=…>` do."""
     if not data.startswith(UTF_16) and (b"\0" in data or data.startswith((b"%PDF-", b"PK\x03\x04", b"{\\rtf"))):
-        raise InvalidInputError(sentence("not text", name=name, ends=", ".join(sorted(_PANDOC_FORMATS))))
+        raise InvalidInputError(
+            f"{name} is not text. Pass Markdown, LaTeX or plain text, BibTeX, RIS or CSL-JSON, or a file "
+            f"whose name ends in {', '.join(sorted(_PANDOC_FORMATS))}."
+        )
     declared = ((found[1] or found[2]).decode("ascii", "replace") for found in _DECLARED.finditer(data[:4096]))
     return decoded(data, *declared)
 
@@ -93,7 +98,10 @@ def _decoded(data: bytes, name: str) -> str:
 def _converted(data: bytes, name: str, kind: str) -> str:
     """A document as Markdown without escapes, as pandoc reads it, which opens nothing else."""
     if not (program := which("pandoc")):
-        raise InvalidInputError(sentence("no pandoc", name=name))
+        raise InvalidInputError(
+            f"{name} is read through pandoc, which is not installed: install it "
+            "(https://pandoc.org/installing.html), or save the document as plain text or Markdown."
+        )
     command = [program, "--sandbox", f"--from={_PANDOC_FORMATS[kind]}", f"--to={_MARKDOWN}", "--wrap=none"]
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=_PANDOC_SECONDS, check=False)

@@ -26,7 +26,6 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from deepcritical_mcp.cli.command_failures import sentence
 from deepcritical_mcp.config import PROXY_VARIABLES, every_setting, load_settings
 from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.errors import ConfigurationError
@@ -340,7 +339,11 @@ def _invalid_file_reported(client: McpClient) -> Generator[None]:
     try:
         yield
     except ValueError as error:  # UnicodeDecodeError, JsonError
-        raise ConfigurationError(sentence("not plain JSON", path=client.path, error=error)) from error
+        raise ConfigurationError(
+            f"{client.path} is not plain JSON in UTF-8 ({error}) and was not changed. Correct it, or remove "
+            "its comments and trailing commas, then try again; or add the server by hand, as docs/clients.md "
+            "shows."
+        ) from error
 
 
 def _write(path: Path, content: bytes, *, like: Path) -> None:

@@ -9,15 +9,9 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import cast
 
-from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.errors import ConfigurationError, DeepCriticalError
 
 FAILED, USAGE_ERROR, INTERRUPTED = 1, 2, 130
-
-
-def sentence(name: str, /, **values: object) -> str:
-    """The text of that name in `sentences.txt`, with these values."""
-    return data_table(__file__, "sentences.txt")[name].format(**values)
 
 
 @contextmanager

@@ -24,7 +24,6 @@ from rich.text import Text
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.cli import doctor_checks
 from deepcritical_mcp.cli.clients import SERVER_NAME, configured_state, known_clients, server_entry, shell_command
-from deepcritical_mcp.cli.command_failures import sentence
 from deepcritical_mcp.config import Settings, every_setting, load_settings
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.storage import in_memory_only
@@ -62,7 +61,12 @@ async def _played(question: str, client: Client, screen: Screen, *, is_sample: b
     found = await call("3  The literature", "pubmed_search", query=query, variants=variants, max_results=5)
     papers = found.get("evidence", ())
     if found and not papers and is_sample:
-        screen.say(sentence("samples only"), style="yellow", indent=2)
+        screen.say(
+            "The sample library has nothing on this topic. It covers metformin, Parkinson's disease, gene editing for "
+            "sickle cell disease, long COVID and statins. Run the demo without --offline to search the real sources.",
+            style="yellow",
+            indent=2,
+        )
     await call("4  The web", "web_search", query=query, max_results=3)
     step = "5  A paper, beyond its abstract"
     if papers:
@@ -71,7 +75,15 @@ async def _played(question: str, client: Client, screen: Screen, *, is_sample: b
     else:
         screen.step(step)
     await call("6  Everything found, searched by meaning", "semantic_search", query=question, max_results=3)
-    items = [{"title": "My note: what to check first", "content": sentence("note", question=question)}]
+    items = [
+        {
+            "title": "My note: what to check first",
+            "content": (
+                f"About my question “{question}”: first check which of these studies were randomized, how large "
+                "they were and who funded them."
+            ),
+        }
+    ]
     await call("7  Your own note", "add_evidence", items=items)
     await call("8  Found again by meaning", "semantic_search", query=_RECALL, source="user", max_results=1)
     await call("9  Adding the same note again", "add_evidence", items=items)

@@ -18,7 +18,6 @@ import anyio
 import typer
 
 from deepcritical_mcp.board import MAX_POINTS, Places, board_report
-from deepcritical_mcp.cli.command_failures import sentence
 from deepcritical_mcp.config import IN_MEMORY, load_settings, variable_name
 from deepcritical_mcp.context import AppContext, Services
 from deepcritical_mcp.errors import (
@@ -60,7 +59,11 @@ async def show_sessions(*, as_json: bool) -> None:
         if one.damage:
             print(f"{one.session_id}: {one.damage}", file=sys.stderr)
     for one in expired:
-        print(sentence("expired", title=one.title, id=one.session_id), file=sys.stderr)
+        print(
+            f'"{one.title}" has not been used for its time, and is deleted within a month. To take it back: '
+            f"deepcritical-mcp sessions undo {one.session_id}",
+            file=sys.stderr,
+        )
 
 
 async def export_session(session: str, format: str, output: Path | None, asked: dict[str, Any], *, force: bool) -> None:
@@ -98,6 +101,12 @@ async def export_session(session: str, format: str, output: Path | None, asked: 
     print(f"{counted(whole.count, what, f'{what}es' if what == 'search' else 'records')} written to {output}")
 
 
+_UNDO = (
+    " Its text stays on disk for a day. To undo this until then: deepcritical-mcp sessions undo {id}; to delete it "
+    "now: deepcritical-mcp sessions delete --now {id}"
+)
+
+
 async def delete_sessions(sessions: Sequence[str], *, yes: bool, now: bool) -> None:
     """Delete sessions, after asking, unless `yes`; if `now`, at once and for good, also those deleted before."""
     async with kept_services() as services:
@@ -117,8 +126,7 @@ async def delete_sessions(sessions: Sequence[str], *, yes: bool, now: bool) -> N
                 await registry.drop(session_id)
             if now:
                 await registry.erase(session_id)
-            told = f"Deleted {session_id}."
-            print(f"{told} {sentence('undo', id=session_id)}" if undo else told)
+            print(f"Deleted {session_id}.{_UNDO.format(id=session_id) if undo else ''}")
 
 
 async def restore_session(session_id: str) -> None:
@@ -129,7 +137,10 @@ async def restore_session(session_id: str) -> None:
         try:
             store = await services.sessions.restore(session_id)
         except SessionNotFoundError:
-            raise InvalidInputError(sentence("nothing to restore", id=session_id)) from None
+            raise InvalidInputError(
+                f"There is nothing to restore for {session_id}: a deleted session can be restored by its id, "
+                "within a day, where sessions are kept in a folder."
+            ) from None
         print(f"{session_id} is back, with {counted(await store.count(), 'item')} of evidence.")
 
 
@@ -157,7 +168,9 @@ async def opened_session(registry: SessionRegistry, session: str) -> EvidenceSto
     try:
         return await registry.get(found.session_id)
     except SessionBusyError:
-        raise InvalidInputError(sentence("locked")) from None
+        raise InvalidInputError(
+            "Another program has locked the file of this session, which is safe. Try again when it has finished."
+        ) from None
 
 
 async def kept_session(registry: SessionRegistry, session: str) -> KeptSession:
@@ -165,7 +178,10 @@ async def kept_session(registry: SessionRegistry, session: str) -> KeptSession:
     kept = await registry.sessions()
     found = next((one for one in kept if one.session_id == session), None) or with_title(kept, session)
     if found is None:
-        raise InvalidInputError(sentence("no such session", name=session, place=kept_place()))
+        raise InvalidInputError(
+            f'No session has the id or title "{session}". deepcritical-mcp sessions lists what is kept in '
+            f"{kept_place()}."
+        )
     return found
 
 
@@ -218,7 +234,9 @@ async def _refresh_one(name: str, services: Services, *, web: bool, as_json: boo
         news = await gather_news(store, services.searches, services.witness, web=web)
     except DeepCriticalError as error:
         is_busy = isinstance(error, SessionBusyError)
-        message = sentence("refresh later") if is_busy else error.message
+        message = (
+            "another program has locked this session; refresh it when that has finished." if is_busy else error.message
+        )
         if as_json:
             typer.echo(json.dumps({"session": name, "error": message}))
         else:

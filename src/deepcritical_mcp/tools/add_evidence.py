@@ -61,7 +61,6 @@ from deepcritical_mcp.tools.arguments.params import (
     identifier_field,
     is_findable,
     read_document_id,
-    sentence,
     split_place,
 )
 from deepcritical_mcp.tools.spec import ToolSpec
@@ -118,7 +117,10 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
     for index, one in found.items():
         if index in texts and one.publication is None:
             claims = " and ".join(texts[index].claims)
-            warnings.append(sentence("unconfirmed", index=index, claims=claims, reason=one.reason))
+            warnings.append(
+                f"Item {index}: it claims to be {claims}, which is not confirmed: {one.reason}. It is kept as "
+                "itself, not as that paper."
+            )
     warnings += [f"Item {index}: {one.remark.rstrip('.')}." for index, one in found.items() if one.remark]
     if claimed := [index for index, one in publications.items() if one.source == "pubmed" and index not in records]:
         pubmed = services.searches.get("pubmed")
@@ -165,7 +167,9 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
             "".join(f"Item {at}: date {_shown(items[at].date)} read as {_date(items[at])}. " for at in reread).rstrip(),
             "Correct the rejected items and send them again." if late < len(rejected) else "",
             "Items with an outage can be sent again later as they are." if late else "",
-            sentence("separate now") if any(one.separates for one in outcomes) else "",
+            "Items that were merged before turned out to be different publications and are separate now."
+            if any(one.separates for one in outcomes)
+            else "",
             "Find items by meaning with semantic_search." if valid else "",
             'list_evidence marked="included", or a tag, lists what is marked so.' if decisions else "",
         ),

@@ -12,13 +12,16 @@ from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.models import CitationReport
 from deepcritical_mcp.text import clean_text, clipped, counted
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, progress_of, session_for
-from deepcritical_mcp.tools.arguments.params import Offset, OtherSession, at_most, sentence
+from deepcritical_mcp.tools.arguments.params import Offset, OtherSession, at_most
 from deepcritical_mcp.tools.arguments.values import is_url
 from deepcritical_mcp.tools.spec import asking_tool
 
 MAX_DRAFT, MAX_FILE_NAME = 200_000, 200
 """Characters of a draft, and of what may be the name of a file."""
-IN_PIECES = sentence("in pieces")
+IN_PIECES = (
+    "Check it in pieces, each a few sections with the entries of the reference list that they cite, "
+    "or the reference list alone."
+)
 REPORT_URI = "report://{session_id}"
 """The resource that has the whole report on a session's draft."""
 
@@ -66,7 +69,10 @@ def _steps(report: CitationReport) -> Iterator[str]:
     if any(one.corrected for one in report.references):
         yield "Show the user what is written and what is true before you change the draft."
     if report.cited:
-        yield sentence("cited only", s="s" * (len(report.cited) > 1), references=ranges(report.cited))
+        yield (
+            f"Kept as what the draft cites, not as evidence: reference{'s' * (len(report.cited) > 1)} "
+            f"{ranges(report.cited)}. add_evidence with PMIDs or DOIs takes papers over."
+        )
 
 
 IF_LATE = "What was found is kept in the session. Call again with the same text: it goes on from there."

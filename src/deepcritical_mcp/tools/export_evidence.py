@@ -53,7 +53,6 @@ from deepcritical_mcp.tools.arguments.params import (
     OtherSession,
     Word,
     evidence_id,
-    sentence,
     split_place,
 )
 from deepcritical_mcp.tools.spec import ToolSpec
@@ -128,7 +127,10 @@ def record_part(
 
     room = largest(0, len(content), lambda room: fits(shortened(room), limit))
     if not fits(text := shortened(room), limit):
-        raise InvalidInputError(sentence("record too long", id=whole.id, following=start + 1))
+        raise InvalidInputError(
+            f"{whole.id} is too long for an answer: pass save=true for the whole file. offset={start + 1} "
+            "goes on after it."
+        )
     return text, 1, "its text is cut" if room < len(content) else "its further texts and earlier queries are left out"
 
 
@@ -205,7 +207,10 @@ async def _saved(ctx: ToolContext, session: CallSession, request: ExportRequest)
     else:
         kept, dropped = await keep_export(store, name, whole)
         file, size = export_uri(store.session_id, kept.name), kept.size
-        step = sentence("read the resource", file=file)
+        step = (
+            f"Read the resource {file}: it is the whole file. If this client cannot read resources, call "
+            "again without save: the text then comes in parts."
+        )
         if dropped:
             step += f" No longer kept, to make room: {', '.join(dropped)}. Its link no longer works; save it again."
     facts: dict[str, Any] = {"text": "", "count": whole.count, "file": file, "bytes": size, "warnings": whole.remarks}
@@ -236,7 +241,9 @@ def _text_result(
         raise InvalidInputError(f"offset: the last line is at {total - 1:,}. Use a smaller offset.")
     text, count = pieces.part(offset - before, lambda one: fits(one, limit))
     if not fits(text, limit):
-        raise InvalidInputError(sentence("entry too long"))
+        raise InvalidInputError(
+            "One entry of this JSON is too long for an answer: pass save=true for the whole file, or another output."
+        )
     following = offset + count
     is_last = following >= total
     more = f"{total - following:,} more lines: offset={following}, or save=true for the whole file."
@@ -281,8 +288,13 @@ async def _records(
         f"The report on the draft follows: offset={following}." if report and not ends else "",
         notes_left_out(chosen.notes),
         "Each part is a JSON array of its own." if format == "csl-json" and (more or offset) else "",
-        sentence("record shortened", id=publications[offset].id, loss=loss) if loss else "",
-        sentence("no full texts")
+        (
+            f"{publications[offset].id} was too long and is shortened here: {loss}. get_evidence returns its "
+            "whole text; save=true exports it whole."
+        )
+        if loss
+        else "",
+        "Full texts are not exported, only their licence and the beginning; get_full_text reads them."
         if has_texts and any(one.parts for each in publications for one in each.texts)
         else "",
     )

@@ -51,7 +51,6 @@ from deepcritical_mcp.tools.arguments.params import (
     OneLine,
     OtherSession,
     read_document_id,
-    sentence,
     sentences,
 )
 from deepcritical_mcp.tools.spec import asking_tool
@@ -89,6 +88,11 @@ async def get_full_text(
     found = await reader.read(document, session.store, progress=progress_of(ctx))
     answer = _DocumentAnswer(document, found, session, application(ctx).settings.max_result_chars)
     return await answer.document(question, names, PassagePage(characters, offset=offset))
+
+
+NOTHING_CLOSE = (
+    "Nothing in this text is close to the question. What is shown is only the nearest passages, not an answer."
+)
 
 
 class _DocumentAnswer:
@@ -171,7 +175,10 @@ class _DocumentAnswer:
         """The text of the parts from `offset` on."""
         total = sum(len(one.text) for one in pieces)
         if offset and offset >= total:
-            raise InvalidInputError(sentence("after the end", total=total, offset=offset))
+            raise InvalidInputError(
+                f"offset: what was asked for has {total:,} characters; nothing follows character {offset:,}. "
+                "offset=0 begins again."
+            )
         return head.but(
             form="text",
             passages=tuple(passages_from(pieces, offset, self._limit)),
@@ -189,7 +196,11 @@ class _DocumentAnswer:
         call, following = self._call(question=question, sections=names), head.next_offset if close else -1
         more = f"The next best passages: {call} offset={following}." if following >= 0 else ""
         return head.but(
-            **self._with_passages(head, passages, *(() if close else (sentence("nothing close in the text"),))),
+            **self._with_passages(
+                head,
+                passages,
+                *(() if close else (NOTHING_CLOSE,)),
+            ),
             next_offset=following,
             call=call,
             next_step=self._session.next_step(more, nearby, all_parts, self._quoting(passages[0].anchor)),
@@ -230,7 +241,10 @@ class _DocumentAnswer:
         outer = [one for one in self._pieces if one.text and one.kind == "section" and one.anchor in shown]
         example = outer[len(outer) // 2].anchor if outer else ALL
         size = counted(sum(len(one.text) for one in own_pieces(self._pieces)), "character")
-        step = sentence("read on", call=self._call(), example=example, all=ALL, size=size)
+        step = (
+            f'{self._call()} with question="…" for the passages that answer it, or sections=["{example}"] to '
+            f'read (titles work too); sections=["{ALL}"] is the whole text, {size}.'
+        )
         return " ".join(filter(None, (step, sub_articles(self._pieces))))
 
     def _quoting(self, anchor: str) -> str:

@@ -62,7 +62,6 @@ from deepcritical_mcp.tools.arguments.params import (
     Variants,
     Word,
     evidence_id,
-    sentence,
 )
 from deepcritical_mcp.tools.arguments.values import syntax_notes
 from deepcritical_mcp.tools.spec import ToolSpec, asking_tool
@@ -239,7 +238,9 @@ def _after_web(result: SearchResult, _: WebRequest, __: str) -> tuple[str]:
     if result.errors:
         return ("Not every provider answered: try again later, or try other queries now.",)
     if result.total_found:
-        return (sentence("all omitted"),)
+        return (
+            "All results were omitted (see the warnings): lower min_score, set only_new=false, or try other queries.",
+        )
     return ("Nothing found: try other queries.",)
 
 
@@ -406,9 +407,16 @@ async def expand_queries(
         sampled=_text_of(reply),
         progress=progress_of(ctx),
     )
-    step = sentence("use these queries")
+    step = (
+        "Call pubmed_search with the pubmed_query of the direct query, and of the broader ones as "
+        "variants; a specific one only narrows, so use it alone or not at all. For web_search and "
+        "semantic_search, use query instead of pubmed_query."
+    )
     if not uses_pubmed_syntax(topic):
-        step = sentence("join the topic", step=step)
+        step = (
+            "The topic is in plain words, so these queries are a guess. For better ones, call expand_queries "
+            f"again with what papers must name, joined: A AND (B OR another word for B). To use these: {step}"
+        )
     if any("translate it" in one for one in expansion.warnings):
         step = "Translate the topic into English and call expand_queries again."
     steps = session.next_step(step) if session else step
@@ -433,7 +441,9 @@ async def _pmids_of(seeds: Iterable[str], session: CallSession | None) -> list[s
         kept = (await session.store.publications(await session.store.ids())).values() if session else ()
         chosen = [one.pmid for one in kept if one.pmid and matches_mark(one, mark)]
         if not chosen:
-            raise InvalidInputError(sentence("nothing marked", mark=mark))
+            raise InvalidInputError(
+                f'Nothing with a PMID is marked "{mark}" in this session: add_evidence marks by id.'
+            )
         found += chosen
     return found
 

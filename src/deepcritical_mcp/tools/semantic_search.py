@@ -28,7 +28,6 @@ from deepcritical_mcp.tools.arguments.params import (
     OtherSession,
     Query,
     StatusFilter,
-    sentence,
 )
 from deepcritical_mcp.tools.kept_evidence import no_such_mark
 from deepcritical_mcp.tools.sessions import NO_SESSIONS
@@ -45,7 +44,9 @@ FILLED = 0.85
 NEAREST_SHOWN = 3
 MOST_SESSIONS, MOST_RESULTS, MOST_CHARACTERS = 20, 50, 20_000
 """That one search in all sessions asks, and of each."""
-NOTHING_CLOSE = sentence("nothing close in the session")
+NOTHING_CLOSE = (
+    "Nothing in this session is close to the question. What is shown is only the nearest evidence, not an answer."
+)
 
 
 Searched = Callable[["EvidenceStore", PassagePage], Awaitable["Found"]]

@@ -36,7 +36,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
     own_sessions,
     read_session,
 )
-from deepcritical_mcp.tools.arguments.params import GivenId, Offset, OneLine, OtherSession, evidence_id, sentence
+from deepcritical_mcp.tools.arguments.params import GivenId, Offset, OneLine, OtherSession, evidence_id
 from deepcritical_mcp.tools.arguments.schemas import NO_ID
 from deepcritical_mcp.tools.kept_evidence import page_of
 from deepcritical_mcp.tools.spec import ToolSpec
@@ -47,7 +47,14 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 PAGE = 20
-NO_SESSIONS = sentence("no sessions")
+NO_SESSIONS = (
+    "There is no session yet. A search opens one by itself, and takes its first query as the title; "
+    'session_id="new: a title" opens one with a title of your own.'
+)
+ONLY_THIS = (
+    "This server does not ask who calls, so it lists only the session of this connection. Others are found by the "
+    "session_id that their results show."
+)
 MAX_EXPIRED = 5
 KEPT_LATER = "A session without a date is empty: it is kept once there is something in it."
 NONE_HERE = "A search opens one; to continue it, pass the session_id that its result shows."
@@ -69,9 +76,13 @@ async def list_sessions(
         f"offset {offset} is beyond the last session." if offset >= len(matching) > 0 else "",
         KEPT_LATER if registry.backend.lasting and not all(one.expires for one in page) else "",
         registry.backend.warning or chosen,
-        "" if finds_titles(ctx) else sentence("only this session"),
+        "" if finds_titles(ctx) else ONLY_THIS,
         *(f"{one.session_id}: {one.damage}" for one in page if one.damage),
-        *(sentence("expired", title=one.title, id=one.session_id) for one in expired[:MAX_EXPIRED]),
+        *(
+            f'"{one.title}" has not been used for its time, and is deleted within a month; to take it back, run: '
+            f"deepcritical-mcp sessions undo {one.session_id}"
+            for one in expired[:MAX_EXPIRED]
+        ),
     ]
     return SessionList(
         session_id=await current_id(ctx),
@@ -131,7 +142,10 @@ async def clear_session(
         raise InvalidInputError(NO_ID)
     if ids == [""]:
         if not undo:
-            raise InvalidInputError(sentence("empty ids"))
+            raise InvalidInputError(
+                "ids is empty, so nothing was deleted: pass the ids of what to remove, or leave ids out to "
+                "delete the whole session."
+            )
         ids = []
     registry = (await application(ctx).services()).sessions
     if not session_id.startswith(ID_PREFIX):
@@ -151,9 +165,15 @@ async def _session_deleted(ctx: ToolContext, registry: SessionRegistry, session_
     await registry.drop(session_id, owner=caller())
     step = "The next search or add_evidence opens a new session."
     if registry.backend.undo_seconds:
-        step += f" {sentence('undo until', hours=f'{registry.backend.undo_seconds / 3_600:g}', id=session_id)}"
+        step += (
+            f" The text stays on disk for {registry.backend.undo_seconds / 3_600:g} hours. To undo this until then: "
+            f'clear_session session_id="{session_id}" undo=true.'
+        )
         if is_local(ctx):  # the user has the folder
-            step += f" {sentence('for good', id=session_id)}"
+            step += (
+                " To delete it for good now, in a shell (with this server's DEEPCRITICAL_DATA_DIR, if that is set): "
+                f"deepcritical-mcp sessions delete --now {session_id}"
+            )
     return ClearResult(session_id=session_id, removed=held.total, damaged=damaged, sources=held.sources, next_step=step)
 
 
@@ -163,7 +183,10 @@ async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session
         store = await registry.get(session_id, owner=caller())
         if back := await (await continued(ctx, store)).store.restore():
             return _of_items(store, back, BROUGHT_BACK, undone=True)
-        raise InvalidInputError(sentence("nothing to undo", id=session_id))
+        raise InvalidInputError(
+            "There is nothing to undo: this session is not deleted, and nothing was removed from it within a "
+            f'day. Nothing has changed. list_evidence session_id="{session_id}" shows what it has.'
+        )
     if not registry.backend.undo_seconds:
         raise InvalidInputError("undo is unavailable: this server does not keep deleted sessions.")
     session = await continued(ctx, await registry.restore(session_id, owner=caller()))
@@ -178,10 +201,16 @@ async def _titled(ctx: ToolContext, title: str, *, may_delete: bool) -> str:
     except SessionNotFoundError as error:
         if may_delete:
             raise InvalidInputError(NO_ID) from error
-        raise SessionNotFoundError(sentence("no such title")) from error
+        raise SessionNotFoundError(
+            "You have no session with this title. Pass the id, rs_…, as results show it: by that a deleted "
+            "session can be brought back too."
+        ) from error
     if may_delete:
         size = counted(await store.count(), "item")
-        raise InvalidInputError(sentence("needs its id", id=store.session_id, title=store.title, size=size))
+        raise InvalidInputError(
+            f'Deleting a whole session needs its id, and nothing was deleted: session_id="{store.session_id}" '
+            f'deletes "{store.title}" with {size}.'
+        )
     return store.session_id
 
 
@@ -190,23 +219,35 @@ async def _removed(store: EvidenceStore, ids: Sequence[str]) -> ClearResult:
     wanted = list(dict.fromkeys(map(evidence_id, ids)))
     if parts := [id for id in wanted if split_text_id(id)[1] > 1]:
         whole = split_text_id(parts[0])[0]
-        raise InvalidInputError(sentence("one text", part=parts[0], whole=whole))
+        raise InvalidInputError(
+            f"{parts[0]} is one text of {whole}, and texts cannot be removed alone: nothing was removed. Pass "
+            f'ids=["{whole}"] to remove the publication with all its texts; your own notes on it stay.'
+        )
     known = await store.publications(wanted)
     unknown = [id for id in wanted if id not in known]
     if not known:
-        raise InvalidInputError(sentence("not here", ids=_named(unknown)))
+        raise InvalidInputError(
+            f"{_named(unknown)}: not in this session, so nothing was removed. list_evidence has the ids."
+        )
     had_notes = [one.id for one in (await store.get(list(known))).values() if one.notes]
     gone = await store.remove(list(known))
     missed = f"Not in this session: {_named(unknown)}. " if unknown else ""
     notes = f'Your notes on {_named(had_notes)} stay (list_evidence source="user"). ' if had_notes else ""
-    return _of_items(store, gone, missed + notes + sentence("removed", id=store.session_id))
+    undo = (
+        f'To undo this within a day: clear_session session_id="{store.session_id}" undo=true. A search may find them '
+        'again: to set evidence aside for good, mark it by add_evidence with decision="excluded".'
+    )
+    return _of_items(store, gone, missed + notes + undo)
 
 
 async def _restored(store: EvidenceStore, ids: Sequence[str]) -> ClearResult:
     wanted = list(dict.fromkeys(map(evidence_id, ids)))
     back = await store.restore(wanted)
     if not back:
-        raise InvalidInputError(sentence("not removed", ids=_named(wanted)))
+        raise InvalidInputError(
+            f"{_named(wanted)}: not removed from this session within a day, so nothing has changed. "
+            "list_evidence lists what it holds."
+        )
     return _of_items(store, back, BROUGHT_BACK, undone=True)
 
 

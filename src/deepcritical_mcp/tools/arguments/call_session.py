@@ -29,7 +29,6 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.evidence.storage.stored_items import ID_PREFIX, MAX_TITLE, folded_title
 from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
 from deepcritical_mcp.text import clipped, counted
-from deepcritical_mcp.tools.arguments.params import sentence
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -68,7 +67,9 @@ def has_word(title: str, word: str) -> bool:
 def unknown_title(title: str, sessions: Sequence[KeptSession]) -> str:
     """That none of the caller's `sessions` has this title, which ones are like it, and how to open it."""
     if len(title) > MAX_TITLE:
-        return sentence("title too long", most=MAX_TITLE, length=len(title))
+        return (
+            f"You have no session with this title: a title has at most {MAX_TITLE} characters, and this {len(title)}."
+        )
     titled = {folded_title(one.title): one for one in reversed(sessions) if one.title}
     words = [word for word in folded_title(title).split() if len(word) >= len("Lee")]
     like = get_close_matches(folded_title(title), titled, n=MAX_NAMED)
@@ -91,7 +92,10 @@ def beginning_note(others: Sequence[KeptSession], *, is_new: bool, is_empty: boo
     named = "; ".join(f"{title}{described(one)}" for title, one in zip(titles, latest, strict=True))
     more = " list_sessions lists all." if len(others) > len(latest) else ""
     stay = f" To stay in this one: {fill.lower()}" if is_empty else ""
-    return sentence("continue", state=state, others=named, more=more, id=latest[0].session_id, stay=stay)
+    return (
+        f"This session is {state}. Kept before, last used first: {named}.{more} To continue the first of "
+        f'these, pass session_id="{latest[0].session_id}".{stay}'
+    )
 
 
 def minute(at: float) -> str:
@@ -209,7 +213,10 @@ async def read_session(ctx: ToolContext, session_id: str) -> EvidenceStore:
     registry, owner = (await application(ctx).services()).sessions, caller()
     is_id = session_id.startswith(ID_PREFIX)
     if not is_id and not finds_titles(ctx):
-        raise SessionNotFoundError(sentence("only by id"))
+        raise SessionNotFoundError(
+            "On this server, which does not ask who calls, a session is found by its id only: pass the "
+            "session_id exactly as an earlier result shows it."
+        )
     try:
         return await (registry.get if is_id else registry.find)(session_id, owner=owner)
     except SessionNotFoundError as error:
@@ -230,7 +237,10 @@ async def _named_session(ctx: ToolContext, session_id: str) -> CallSession:
         if same := [one for one in own if folded_title(one.title) == folded_title(title)]:
             latest = same[0]
             name = latest.session_id if len(same) > 1 else latest.title
-            told = sentence("title is used", title=latest.title, facts=described(latest), name=name)
+            told = (
+                f'You have a session with the title "{latest.title}" already ({described(latest)}). Pass '
+                f'session_id="{name}" to continue it, or another title for a new one.'
+            )
             raise InvalidInputError(told, details={"session_id": latest.session_id})
         return await continued(ctx, await registry.open(owner=owner, title=title))
 

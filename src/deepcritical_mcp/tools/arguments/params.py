@@ -163,11 +163,6 @@ def _shown(name: str) -> str:
 _ROWS, _SENTENCES = data_table(__file__, "synonyms.txt"), data_table(__file__, "sentences.txt")
 
 
-def sentence(name: str, /, **values: object) -> str:
-    """The text of that name in `sentences.txt`, with these values."""
-    return _SENTENCES[name].format(**values)
-
-
 def sentences(kind: str, rows: Mapping[str, str] = _SENTENCES) -> dict[str, str]:
     """The rows of one kind in `sentences.txt`."""
     return {key.removeprefix(f"{kind} "): text for key, text in rows.items() if key.startswith(f"{kind} ")}
@@ -378,7 +373,9 @@ def _marked(value: str) -> str:
     if word in own:
         return own[word]
     if (before := _NEGATION.match(word)) and word[before.end() :] in own:
-        raise ValueError(sentence("not a mark", mark=mark[:40], marks=", ".join(MARKS)))
+        raise ValueError(
+            f'"{mark[:40]}" leaves something out, which marked cannot: pass one of {", ".join(MARKS)}, or a tag'
+        )
     return mark
 
 
@@ -434,7 +431,11 @@ def read_document_id(given: str) -> tuple[DocumentId, str]:
     if not text:
         raise InvalidInputError("id: pass a PMID, PMCID, DOI, NCT number, address or evidence id.")
     shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-    raise InvalidInputError(sentence("no id", id=json.dumps(shown, ensure_ascii=False)))
+    raise InvalidInputError(
+        f"id {json.dumps(shown, ensure_ascii=False)} is not a PMID, PMCID, DOI, NCT number, address or "
+        "evidence id. To find a paper by its title: pubmed_search query="
+        f"{json.dumps(shown, ensure_ascii=False)}."
+    )
 
 
 def _read(text: str) -> DocumentId | None:

@@ -25,10 +25,10 @@ from deepcritical_mcp.tools.arguments.params import (
     is_ignorable,
     is_of_kind,
     plain_name,
-    sentence,
     switch,
 )
 from deepcritical_mcp.tools.arguments.values import (
+    ONE_STATUS,
     coerced,
     is_nothing,
     pubmed_terms,
@@ -41,7 +41,11 @@ if TYPE_CHECKING:
 
 MAX_NAME_LENGTH = 80
 MAX_PROBLEMS_LISTED = 5
-NO_ID = sentence("id required")
+NO_ID = (
+    "session_id is required: nothing was deleted. Pass the id of the session to delete, with all it "
+    "holds, as results show it (list_evidence shows the current one). For a fresh start nothing has "
+    'to be deleted: pass session_id="new" to a search or to add_evidence.'
+)
 
 
 def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None = None) -> InvalidInputError:
@@ -168,7 +172,7 @@ class _Reading:
         if (target := switch(name, known)) and is_on is not None:
             wanted, on = target
             if wanted == "status" and not is_on:
-                raise InvalidInputError(f"{_written(name, value)}: {sentence('one status')}")
+                raise InvalidInputError(f"{_written(name, value)}: {ONE_STATUS}")
             return self._set(wanted, on if is_on else on is False or known[wanted].get("default"), name, value)
         if key in ("start", "from") and "offset" in known and str(value).isdecimal() and len(str(value)) < len("1995"):
             return self._set("offset", value, name, value)
@@ -214,7 +218,7 @@ class _Reading:
 
     def _instead(self, name: str) -> str:
         if "status" in self._known and "retract" in name.lower():
-            return f": {sentence('one status')}"
+            return f": {ONE_STATUS}"
         if "sort" in self._known and "new" in name.lower():
             return ': pass only_new=true (omits what the session has), or sort="date" (newest first).'
         if is_of_kind(name, "page"):

@@ -28,7 +28,6 @@ from deepcritical_mcp.tools.arguments.params import (
     identified_items,
     identifier_field,
     plain_name,
-    sentence,
     synonyms,
     unwrapped,
 )
@@ -37,6 +36,10 @@ from deepcritical_mcp.urls import is_web_address
 _WORDS = {kind: frozenset(words.split("|")) for kind, words in synonyms("words").items()}
 _OTHER_WORDS = {word: names.split("|") for word, names in synonyms("value").items()}
 _REFUSED = synonyms("refused")
+ONE_STATUS = (
+    'status keeps one status and cannot leave one out: pass status="ok" for records that were checked and have no mark '
+    "(this leaves out web pages and most notes), or no status, and heed the marks."
+)
 _DECIDING = ("decision", "reason", "tags")
 """Fields of an item that say something about evidence that is kept under its id."""
 _BARE = ("integer", "number", "boolean")
@@ -150,7 +153,9 @@ def _number(name: str, value: object, schema: Schema) -> object:
         with suppress(ValueError):
             value = float(value[:40])
     if name == "offset" and value == -1:
-        raise InvalidInputError(sentence("no next page"))
+        raise InvalidInputError(
+            "offset=-1: next_offset is -1 on the last page, nothing follows it. offset=0 begins again."
+        )
     if isinstance(value, bool):
         return str(value).lower()  # not pydantic's 1 or 0
     if not isinstance(value, int | float) or not math.isfinite(value):
@@ -171,7 +176,7 @@ def _word(name: str, value: str, words: Sequence[str]) -> str:
             raise InvalidInputError(f'{name} has no "{clean_line(value)[:40]}". {_REFUSED[name]} {", ".join(words)}.')
         return found
     told = f'{name} cannot express "not": pass one of {", ".join(words)}.'
-    raise InvalidInputError(sentence("one status") if name == "status" and "retracted" in words else told)
+    raise InvalidInputError(ONE_STATUS if name == "status" and "retracted" in words else told)
 
 
 def _key(text: str) -> str:

@@ -23,7 +23,6 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import DeepCriticalError, LimitExceededError, ShuttingDownError
 from deepcritical_mcp.net.pacing import turn_of
 from deepcritical_mcp.tools import PROFILES
-from deepcritical_mcp.tools.arguments.params import sentence
 from deepcritical_mcp.transports.http.caller_context import Caller, current_caller
 from deepcritical_mcp.transports.http.security import refusal
 
@@ -145,7 +144,10 @@ class CallControl:
             told = f"At most {most} of your calls may run at the same time. Wait for one to finish, then call again."
             raise LimitExceededError(told, retry_after=CONCURRENCY_RETRY_AFTER)
         if wait := self._rate.wait(key):
-            told = sentence("too many calls", most=self._settings.calls_per_minute, seconds=math.ceil(wait))
+            told = (
+                f"You have reached the limit of {self._settings.calls_per_minute} calls per minute. Call again in "
+                f"{math.ceil(wait)} seconds. To save calls, pass several `variants` of a query in one search."
+            )
             raise LimitExceededError(told, retry_after=wait)
 
     def bounding(self, app: ASGIApp) -> ASGIApp:
