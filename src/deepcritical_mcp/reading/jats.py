@@ -245,9 +245,17 @@ def _reading(article: Element, *, is_damaged: bool, is_withheld: bool) -> Readin
     is_ocr = any(attribute(one, "preformat-type") == OCR for one in article.iter("preformat"))
     formulas = (one for name in ("inline-formula", "disp-formula") for one in article.iter(name))
     has_images = has_text and any(not "".join(one.itertext()).strip() for one in formulas)
-    remarks = tuple(filter(None, (_DAMAGED * is_damaged, _FORMULAS_ARE_IMAGES * has_images)))
-    fields, licence, is_withheld = bibliography_of(article), licence_of(article), is_withheld and not has_text
-    return Reading(content, parts, fields, abstract, licence, is_ocr, remarks, is_withheld)
+    remarks = (_DAMAGED if is_damaged else "", _FORMULAS_ARE_IMAGES if has_images else "")
+    return Reading(
+        content,
+        parts,
+        bibliography_of(article),
+        abstract=abstract,
+        licence=licence_of(article),
+        is_ocr=is_ocr,
+        remarks=tuple(filter(None, remarks)),
+        is_withheld=is_withheld and not has_text,
+    )
 
 
 def _sections(article: Element, main: Element | None, others: Sequence[Element], body: JatsPart) -> list[Section]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import accumulate, groupby, islice, pairwise
+from itertools import groupby, islice, pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -120,11 +120,15 @@ def in_reading_order(lines: Sequence[PdfLine]) -> list[PdfLine]:
     sides = ["left" if one.right <= gutter else "right" if one.left >= gutter else "both" for one in lines]
     if sum(before != after for before, after in pairwise(side for side in sides if side != "both")) <= 5:
         return list(lines)
-    from_top = sorted(zip(sides, lines, strict=True), key=lambda one: -one[1].top)
-    bands = accumulate((side == "both" for side, _ in from_top), initial=0)  # each ends with a line over both columns
-    in_bands = zip(bands, from_top, strict=False)
-    ordered = sorted(in_bands, key=lambda one: (one[0], ("left", "right", "both").index(one[1][0])))
-    return [line for _, (_, line) in ordered]
+    ordered: list[PdfLine] = []
+    band: dict[str, list[PdfLine]] = {"left": [], "right": []}
+    for line, side in sorted(zip(lines, sides, strict=True), key=lambda pair: -pair[0].top):
+        if side == "both":
+            ordered += [*band["left"], *band["right"], line]
+            band = {"left": [], "right": []}
+        else:
+            band[side].append(line)
+    return [*ordered, *band["left"], *band["right"]]
 
 
 def _gutter(lines: Sequence[PdfLine], left: float, right: float) -> float | None:
@@ -336,8 +340,7 @@ def _lines_of(page: Any, textpage: Any, turned: int) -> tuple[list[PdfLine], flo
             if character == HYPHEN:  # stands for the end of the line too
                 runs.append(_Run(size=run.size))
         is_after_space = is_space
-    edges = ((run, [*zip(*run.boxes, strict=True)]) for run in runs if run.boxes and run.text.strip())
-    return [PdfLine(one.text.strip(), min(a), min(b), max(c), max(d), one.size) for one, (a, b, c, d) in edges], height
+    return [run.line() for run in runs if run.boxes and run.text.strip()], height
 
 
 @dataclass
@@ -348,6 +351,10 @@ class _Run:
     text: str = ""
     size: float = 0.0
     boxes: list[Box] = field(default_factory=list[Box])
+
+    def line(self) -> PdfLine:
+        left, bottom, right, top = zip(*self.boxes, strict=True)
+        return PdfLine(self.text.strip(), min(left), min(bottom), max(right), max(top), self.size)
 
 
 def _turned(box: Box, turned: int, width: float, height: float) -> Box:

@@ -224,9 +224,8 @@ async def gather_news(
 
     Raises the errors of `EvidenceStore`; an outage is no error, but among those of the news.
     """
-    return await _Watch(store, searches, witness, progress, seconds_before(TO_KEEP_RESULTS, cap=seconds)).gather(
-        web=web
-    )
+    seconds = seconds_before(TO_KEEP_RESULTS, cap=seconds)
+    return await _Watch(store, searches, witness, progress, seconds).gather(web=web)
 
 
 @dataclass

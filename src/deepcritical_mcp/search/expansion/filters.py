@@ -36,6 +36,8 @@ def _own_filters(*, year: int, language: str) -> Mapping[str, SearchFilter]:
     return {key: SearchFilter(name=name, pubmed=pubmed, source=source) for key, name, pubmed, source in rows}
 
 
+# What a question asks, the key of a filter that fits it, and the filter's words for a search without operators.
+_OF_QUESTIONS = [row.split("\t") for row in data_lines(__file__, "question_filters.txt")]
 # Questions whose filters find studies of patients.
 _OF_PATIENTS = ("treatment", "harm", "course", "prediction", "diagnosis", "guidelines")
 # Not of those who care for them: "paediatric intensive care nurses", "parents of children".
@@ -119,7 +121,7 @@ def _filters(topic: Topic, question: str, *, is_clinical: bool, year: int) -> It
     is_of_animals = _ANIMALS.search(topic.affirmed) is not None
     language = topic.language if topic.language not in ("", OTHER_SCRIPT) else "English"
     every = {**STUDY_FILTERS, "humans": HUMANS, **_own_filters(year=year, language=language)}
-    for asks, key, words in (row.split("\t") for row in data_lines(__file__, "question_filters.txt")):
+    for asks, key, words in _OF_QUESTIONS:
         if asks == question and not (is_of_animals and asks in _OF_PATIENTS):
             yield FittingFilter(every[key], words, "question")
     if topic.ages:
