@@ -2,7 +2,7 @@
 
 `reader_process` reads documents in processes of their own (`reader_child`). `jats` reads articles: `xml_tree` parses,
 `jats_sections`, `jats_tables` and `jats_text` read their text.
-`web_page` reads pages, `page_metadata` what they say about themselves, and `pdf` files.
+`web_page` reads pages, `page_metadata` what they say about themselves, `pdf` files, and `user_text` what users paste.
 """
 
 from __future__ import annotations

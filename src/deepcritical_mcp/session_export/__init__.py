@@ -1,4 +1,5 @@
-"""Exports of a whole session: what is chosen of it, written in one of the formats, as a file or in parts."""
+"""Exports of a whole session: what is chosen of it, written in one of the formats, as a file or in parts
+(`whole_export`), and saved in a folder (`saved_exports`)."""
 
 from deepcritical_mcp.session_export.whole_export import AnyFormat as AnyFormat
 from deepcritical_mcp.session_export.whole_export import ExportRequest as ExportRequest

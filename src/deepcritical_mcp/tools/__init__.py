@@ -1,5 +1,10 @@
-"""The MCP tools, one per file, those that search sources in `searches`. To add one, write it with its `ToolSpec` and
-add a line here."""
+"""The MCP tools. To add one, write it with its `ToolSpec` (`spec`) and add a line here.
+
+`searches` has those that ask a source, and `expand_queries`; `kept_evidence` has `list_evidence` and `get_evidence`,
+`sessions` `list_sessions` and `clear_session`; `add_evidence`, `semantic_search`, `get_full_text`, `check_citations`
+and `export_evidence` are a file each. `offered` tells clients what there is; `arguments` reads calls, `answers`
+shortens and renders results.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How clients connect: stdio, streamable HTTP and SSE."""
+"""How clients connect: over stdio (`stdio`, whose first requests `opening` answers), or over streamable HTTP and SSE
+(`http`). `messages` reads whatever they send."""
 
 from __future__ import annotations
 

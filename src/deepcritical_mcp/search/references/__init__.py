@@ -2,7 +2,9 @@
 
 A reference is not parsed, it is explained: `Agreement` lays a record along it, and says of each of its fields where it
 stands there: exactly, abbreviated, shortened, changed, or not at all; and what no field explains. `agreement` has the
-table of what is a difference. `read_reference` takes a reference in any style, also BibTeX, RIS and CSL-JSON.
+table of what is a difference; `title_places`, `name_places` (authors, journals) and `number_places` (year, volume,
+issue, pages) find the fields. `written` takes a reference in any style, also BibTeX, RIS and CSL-JSON
+(`read_reference`), with `latex_text` for LaTeX; `plain_text` brings all to one spelling.
 """
 
 from __future__ import annotations
