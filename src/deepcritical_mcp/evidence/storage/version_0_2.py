@@ -76,8 +76,9 @@ def old_session(folder: Path) -> Generator[tuple[Sequence[KeptItem], Mapping[str
     """
     lock = FileLock(folder / "lock", mode=0o600, thread_local=False)
     try:
-        with failures("open the session"):
-            lock.acquire(timeout=0.1, poll_interval=0.01)
+        if (folder / "lock").exists():  # without it, no server has it open, and none is left there
+            with failures("open the session"):
+                lock.acquire(timeout=0.1, poll_interval=0.01)
     except Timeout:
         raise SessionBusyError(
             "This session is open in another window, with an earlier version of deepcritical-mcp. Close that one first."
