@@ -50,7 +50,7 @@ class DeepCriticalError(Exception):
     """Root of the tree.
 
     Attributes:
-        message: one or two sentences for the model; if not given, the `usual` ones of its class.
+        message: one or two sentences for the model; what happened and what to do.
         code: stable identifier of the kind of failure, e.g. "rate_limited".
         retryable: whether the same call may succeed later.
         retry_after: seconds to wait before that, 0.0 if unknown.
@@ -58,14 +58,13 @@ class DeepCriticalError(Exception):
     """
 
     code = "error"
-    usual = ""
     retryable = False
 
     def __init_subclass__(cls, *, code: str = "", retryable: bool = False) -> None:
         cls.code, cls.retryable = code or cls.code, retryable or cls.retryable
 
-    def __init__(self, message: str = "", *, retry_after: float = 0.0, details: Details = None) -> None:
-        self.message = message or self.usual
+    def __init__(self, message: str, *, retry_after: float = 0.0, details: Details = None) -> None:
+        self.message = message
         super().__init__(self.message)
         self.retry_after = retry_after
         self.details: Mapping[str, object] = details or {}
@@ -86,11 +85,13 @@ class SessionError(DeepCriticalError, code="session"):
 class SessionNotFoundError(SessionError, code="session_not_found"):
     """The session_id is unknown, has expired, or belongs to someone else."""
 
-    usual = (
-        "This session is unknown or has expired, or was cleared. clear_session with undo=true brings it back within a "
-        "day, if sessions are kept; sessions in memory end with the server. Pass the id exactly as a result shows it; "
-        'list_evidence shows the current one. A search with session_id="new" opens a fresh one.'
-    )
+    def __init__(self, message: str = "") -> None:
+        usual = (
+            "This session is unknown or has expired, or was cleared. clear_session with undo=true brings it back "
+            "within a day, if sessions are kept; sessions in memory end with the server. Pass the id exactly as a "
+            'result shows it; list_evidence shows the current one. A search with session_id="new" opens a fresh one.'
+        )
+        super().__init__(message or usual)
 
 
 class AmbiguousSessionError(SessionError, code="ambiguous_session"):
@@ -108,10 +109,12 @@ class AmbiguousSessionError(SessionError, code="ambiguous_session"):
 class SessionRequiredError(SessionError, code="session_required"):
     """No session_id was given and this connection has no default session."""
 
-    usual = (
-        "This connection has no default session: pass the session_id that an earlier search or add_evidence returned. "
-        "If there is none yet, search first."
-    )
+    def __init__(self, message: str = "") -> None:
+        usual = (
+            "This connection has no default session: pass the session_id that an earlier search or add_evidence "
+            "returned. If there is none yet, search first."
+        )
+        super().__init__(message or usual)
 
 
 class SessionBusyError(SessionError, code="session_busy", retryable=True):
@@ -268,10 +271,9 @@ class LimitExceededError(DeepCriticalError, code="too_many_calls", retryable=Tru
 class ShuttingDownError(DeepCriticalError, code="shutting_down", retryable=True):
     """The server is shutting down and accepts no more calls."""
 
-    usual = (
-        "The server is shutting down and could not finish the call. Results found so far stay in their session. Try "
-        "again in a moment."
-    )
-
     def __init__(self) -> None:
-        super().__init__(retry_after=10)
+        message = (
+            "The server is shutting down and could not finish the call. Results found so far stay in their session. "
+            "Try again in a moment."
+        )
+        super().__init__(message, retry_after=10)

@@ -197,7 +197,6 @@ def cut_at_sentence(text: str, limit: int) -> str:
 
 _TOP_LEVEL = "|".join(data_lines(__file__, "top_level_domains.txt"))
 """Which names linkify-it takes for a domain without "www." or a scheme."""
-# No group is possessive, here or elsewhere: Python before 3.11.5 may then miss a match.
 _ACTIVE = re.compile("|".join(data_lines(__file__, "active_markdown.txt")).replace("TLD", _TOP_LEVEL), re.IGNORECASE)
 """What a client's Markdown makes something else of than its characters, inside of a line."""
 _OPENING = re.compile(r"(?<![\w*])\*+(?=[^\s*])|\*(?=[^\s!-/:-@\[-`{-~])")

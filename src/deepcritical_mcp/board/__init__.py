@@ -1,8 +1,7 @@
 """The evidence board: one self-contained page, shown by MCP hosts (MCP Apps) or written as a report.
 
 The page loads no resources, builds itself from text nodes only, and its Content-Security-Policy allows no other script.
-Its parts are in this folder: board.html, board.css and js/, the latter concatenated in the order of `SCRIPTS`;
-no_log.txt is what a report says that was made without a log.
+Its parts are in this folder: board.html, board.css and js/, the latter concatenated in the order of `SCRIPTS`.
 """
 
 from __future__ import annotations
@@ -45,6 +44,11 @@ SCRIPTS = ("dom", "evidence", "host", "board", "decisions", "cards", "table", "m
 
 _ON_MAP = {"title", "source", "date", "status", "status_checked"}
 _RECORD = {"date", "authors", "journal", "publisher", "pmid", "pmcid", "doi", "nct", "url", "status_notices"}
+
+NO_LOG = (
+    "This report was made from an exported file, which has the decisions but no log of the searches. For the searches "
+    "and the flow diagram, make the report from the session itself: deepcritical-mcp report rs_…"
+)
 
 _Spot = tuple[float, float]
 Places = Mapping[str, _Spot]
@@ -107,7 +111,7 @@ def board_report(
     the list of searches and the flow diagram; None if it is not known, which the page says. `remarks` are on the status
     of what is shown.
     """
-    searches: dict[str, object] = {"no_log": _source("no_log.txt").strip()}
+    searches: dict[str, object] = {"no_log": NO_LOG}
     if log is not None:
         logged = [(one, one.model_dump(mode="json", exclude={"ids", "request"})) for one in log]
         rows = [{**row, "failed": one.failed, "known": len(one.ids) - one.new} for one, row in logged]

@@ -274,7 +274,12 @@ def client_check(client: McpClient) -> Check:
     return Check(client.title, *outcomes[configured_state(client)])
 
 
-_MARKS: dict[State, str] = {"ok": "✓ green", "off": "– dim", "warning": "! yellow", "broken": "✗ bold red"}
+_MARKS: dict[State, tuple[str, str]] = {
+    "ok": ("✓", "green"),
+    "off": ("–", "dim"),
+    "warning": ("!", "yellow"),
+    "broken": ("✗", "bold red"),
+}
 
 
 def examine(*, as_json: bool) -> bool:
@@ -305,7 +310,7 @@ def examine(*, as_json: bool) -> bool:
     table = Table("", "Part", "Finding", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.columns[0].width, table.columns[1].min_width, table.columns[2].overflow = 1, 12, "fold"
     for check in found:
-        mark, _, style = _MARKS[check.state].partition(" ")
+        mark, style = _MARKS[check.state]
         took = f" ({check.seconds:.1f} s)" if check.seconds >= 0.05 else ""
         finding = Text(check.finding + took)
         if check.advice:

@@ -226,10 +226,12 @@ def search_log_export(
         return csv_table(COLUMNS, ([*row.values()] for row in _rows(log)))
     numbers = FlowNumbers(log, publications)
     heading = f"# Search log: {plain_line(title)}" if title else "# Search log"
-    translated = [row for row in _rows(log) if row[_CODE[2]]]
+    translated = [row for row in _rows(log) if row["Query as the source read it"]]
     sections = {
         heading: _table(_SHOWN, _rows(log)) if log else _NO_LOG,
-        "## Queries as the sources read them": _table(("No.", *_CODE[::2]), translated) if translated else "",
+        "## Queries as the sources read them": _table(("No.", "Query", "Query as the source read it"), translated)
+        if translated
+        else "",
         "## For the methods section": methods_paragraph(log, numbers),
         "## Numbers for a PRISMA 2020 flow diagram": markdown_table(_STEP_COLUMNS, map(list, _steps(numbers))),
         "## Left for the author (PRISMA-S)": "".join(f"- {one}\n" for one in left_to_the_author(log)),
@@ -248,7 +250,8 @@ def _shown(column: str, row: Mapping[str, str]) -> str:
 
 
 def _rows(log: Sequence[LoggedSearch]) -> Iterator[Mapping[str, str]]:
-    """A row for each query; its number is that of the search, and a letter if there are several."""
+    """A row of `COLUMNS` for each query; its number is that of the search, with that of the query if there are several.
+    The counts of the whole search stand in the row of its first query."""
     again = repetitions(log)
     for number, search in enumerate(log, start=1):
         queries, known = search.queries or (LoggedQuery(query=""),), max(0, len(search.ids) - search.new)

@@ -11,7 +11,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from deepcritical_mcp.errors import CircuitOpenError, ProviderError, ProviderRequestError, is_temporary
 
 
-@dataclass
+@dataclass(eq=False)
 class CircuitBreaker:
     """Closed, open after `threshold` failures in a row, and half open `cooldown` seconds after the last one.
 

@@ -268,9 +268,10 @@ def locations(rows: list[Row]) -> list[str]:
 
 
 REMOVED = "[contact removed]"
-_, _EMAIL, _NUMBER, _NORTH_AMERICAN, _LABEL, _CUE, _STUDY_NUMBER, _DAY = (
-    re.compile(pattern, re.IGNORECASE) for pattern in data_patterns(__file__, "contact_patterns.txt").values()
-)
+_CONTACTS = {
+    name: re.compile(pattern, re.IGNORECASE)
+    for name, pattern in data_patterns(__file__, "contact_patterns.txt").items()
+}
 _REACH = 80
 """Characters before a number in which a word must say that it is a telephone number."""
 
@@ -281,7 +282,8 @@ def without_contacts(text: str) -> str:
     A number is only taken for a telephone number if its form says so, or a word in front of it: no dose, date, range or
     number of a study is removed.
     """
-    return _NUMBER.sub(lambda found: REMOVED if _is_telephone(found) else found[0], _EMAIL.sub(REMOVED, text))
+    text = _CONTACTS["EMAIL"].sub(REMOVED, text)
+    return _CONTACTS["NUMBER"].sub(lambda found: REMOVED if _is_telephone(found) else found[0], text)
 
 
 def _is_telephone(found: re.Match[str]) -> bool:
@@ -291,12 +293,12 @@ def _is_telephone(found: re.Match[str]) -> bool:
         return not re.search("[ .]000(?![0-9])", number)  # not "+100 000 000"
     # A date, a period, or a row of small numbers: "12 24 36 48".
     is_row = len(groups) > 2 and all(len(one) < 3 for one in groups) and not number.startswith(("0", "(0"))
-    is_date = _DAY.fullmatch(number) is not None
-    if label := _LABEL.search(before):
+    is_date = _CONTACTS["DAY"].fullmatch(number) is not None
+    if label := _CONTACTS["LABEL"].search(before):
         is_sure = re.search(r":|\b(?:no|nr|numbers?)\b", label[0], re.IGNORECASE) is not None
         return not is_date and (is_sure or not is_row)
-    is_announced = _CUE.search(before) is not None and _STUDY_NUMBER.search(before) is None
-    if form := _NORTH_AMERICAN.match(number):
+    is_announced = _CONTACTS["CUE"].search(before) is not None and _CONTACTS["STUDY"].search(before) is None
+    if form := _CONTACTS["NORTH_AMERICAN"].match(number):
         # "250-500-1000" are doses, "301-302-2016" is a protocol and its year.
         ends = re.findall("[0-9]+", form[0])[-3:]
         is_plain = " " not in number and not all(one.endswith("0") for one in ends) and ends[2][:2] not in ("19", "20")

@@ -81,8 +81,13 @@ class CallControl:
         told = "Outcome of each provider in a search: ok, failed or skipped."
         self._providers = self._counter("provider_outcomes", told, "provider", "outcome")
         self._responses = self._counter("http_responses", "HTTP responses by status.", "path", "status")
-        about = ("deepcritical_call_seconds", "How long tool calls took.", ("tool",))
-        self._seconds = Histogram(*about, buckets=_LATENCY_BUCKETS, registry=self.registry)
+        self._seconds = Histogram(
+            "deepcritical_call_seconds",
+            "How long tool calls took.",
+            ["tool"],
+            buckets=_LATENCY_BUCKETS,
+            registry=self.registry,
+        )
         self.watch("calls_running", "Tool calls that run now.", lambda: len(self.running))
 
     def watch(self, name: str, description: str, value: Callable[[], float]) -> None:
