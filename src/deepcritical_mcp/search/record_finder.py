@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import anyio
 
-from deepcritical_mcp.deadline import even_share
+from deepcritical_mcp.deadline import even_share, for_each
 from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
 from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
@@ -243,13 +243,6 @@ class RecordFinder:
                     # A remark names the DOI, which must be the caller's own.
                     is_own = isinstance(record, str) and (one.given.doi or not one.wanted.ids.doi)
                     one.lacks(service.name, (is_own and str(record)) or f"{service.title} has no record of it.")
-
-
-async def for_each(ask: Callable[..., Coroutine[Any, Any, None]], *given: Iterable[object]) -> None:
-    """Do something with each of some values, or of several values side by side, for all at the same time."""
-    async with anyio.create_task_group() as tasks:
-        for some in zip(*given, strict=True):
-            tasks.start_soon(ask, *some)
 
 
 async def _answer(lookups: Sequence[Lookup], asked: Awaitable[T]) -> T | None:

@@ -228,19 +228,6 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
     return ProviderRequestError(NAME, f"{TITLE} refused the request: {reason}.")
 
 
-def _batches(dois: Sequence[str]) -> Iterator[list[str]]:
-    """DOIs in batches that fit into one URL each."""
-    batch = list[str]()
-    for doi in dois:
-        longer = quote("".join(f"doi:{one}," for one in (*batch, doi)), safe="")
-        if batch and (len(batch) == MAX_DOIS or len(longer) > MAX_FILTER):
-            yield batch
-            batch = []
-        batch.append(doi)
-    if batch:
-        yield batch
-
-
 def _works(response: httpx.Response, read: Callable[[Work], T], dois: Sequence[str]) -> dict[str, T]:
     """The works that were asked for, each under its own DOI; ProviderResponseError if some were left out."""
     items = _items(response)
@@ -303,9 +290,14 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         `select` names the fields to send; all by default. A DOI with a comma is asked for alone, since a comma ends a
         filter.
         """
-        wanted = list(dict.fromkeys(dois))
+        wanted, batches = list(dict.fromkeys(dois)), [list[str]()]
+        for doi in (doi for doi in wanted if "," not in doi):
+            longer = quote("".join(f"doi:{one}," for one in (*batches[-1], doi)), safe="")
+            if batches[-1] and (len(batches[-1]) == MAX_DOIS or len(longer) > MAX_FILTER):  # it must fit into a URL
+                batches.append([])
+            batches[-1].append(doi)
         found: dict[str, T] = {}
-        for batch in _batches([doi for doi in wanted if "," not in doi]):
+        for batch in filter(None, batches):
             asked = {"filter": ",".join(f"doi:{doi}" for doi in batch), "rows": str(MAX_DOIS), "select": select}
             found |= await self._api.get("works", asked, lambda one, batch=batch: _works(one, read, batch), kind=read)
         for doi in (doi for doi in wanted if "," in doi):
