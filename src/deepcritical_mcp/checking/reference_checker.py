@@ -333,10 +333,8 @@ class ReferenceChecker:
         named = (each for one in found for each in (one.publication, *one.candidates) if each)
         records = list({one.id: one for one in named}.values())
         asked = await self._witness.rechecked(records, within=anyio.current_time() - begun)
-        current, outcomes = (
-            dict(zip((one.id for one in records), asked.publications, strict=True)),
-            list[ReferenceOutcome](),
-        )
+        current = {old.id: new for old, new in zip(records, asked.publications, strict=True)}
+        outcomes = list[ReferenceOutcome]()
         for one in found:
             record = current[one.publication.id] if one.publication else None
             problems = with_status(one.problems, record, one.reference.text) if record else one.problems

@@ -150,21 +150,13 @@ class RecordFinder:
             if one.record is None:
                 one.failed(ProviderTimeoutError(RECORDS, "There was no time left to look up the record."))
         for one in lookups:
-            if reason := self._why_unasked(one):
-                one.unasked = reason
-                one.record = one.record and one.record.with_status(one.record.status, "")
+            record = one.record
+            if record and record.text.provider != PUBMED and is_paper(ids_of(record)):
+                failed = (told.detail for told in one.attempts if told.provider == PUBMED and told.status == "failed")
+                too_late = "PubMed did not answer in time." if record.pmid and not one.was_asked(PUBMED) else ""
+                one.unasked = next(failed, too_late) if self._pubmed else PUBMED_OFF
+                one.record = record.with_status(record.status, "") if one.unasked else record
         return [replace(by_wanted[one]) for one in wanted]
-
-    def _why_unasked(self, one: Lookup) -> str:
-        """Why PubMed did not say whether it has a record that came from elsewhere; "" if it did."""
-        record = one.record
-        if record is None or record.text.provider == PUBMED or not is_paper(ids_of(record)):
-            return ""
-        if self._pubmed is None:
-            return PUBMED_OFF
-        failed = (told.detail for told in one.attempts if told.provider == PUBMED and told.status == "failed")
-        too_late = "PubMed did not answer in time." if record.pmid and not one.was_asked(PUBMED) else ""
-        return next(failed, too_late)
 
     async def _complete(self, lookups: Sequence[Lookup]) -> None:
         if self._completer is None or not lookups:

@@ -171,7 +171,7 @@ def _quotations(body: RunningText, references: Sequence[DraftReference]) -> Iter
     written, within = " ".join(_key(one.text) for one in references), body.citations.within
     blocks = {one.start: one.end for one in body.passages if one.block.is_quotation}
     sentences, number = body.sentences or [Span(0, 0)], count(1)
-    for quote in body.quotations():
+    for quote in body.quotations:
         first = max(0, bisect_right(sentences, quote.start, key=lambda one: one.start) - 1)
         last = max(first, bisect_right(sentences, quote.end, key=lambda one: one.start) - 1)
         cited = (
@@ -230,6 +230,7 @@ class RunningText:
     Attributes:
         sentences: without quoted blocks. A mark belongs to the sentence that it follows, also behind the full stop: "in
             mice.1 Then".
+        quotations: what stands between quotation marks, or in quoted blocks, without the marks, in order.
     """
 
     def __init__(self, blocks: Iterable[tuple[int, Block]], entries: Sequence[ListEntry], lists: Sequence[int]) -> None:
@@ -248,6 +249,15 @@ class RunningText:
         )
         told = ((one.start, bare[one.start : one.end].replace("\n", " ")) for one in own)
         self.sentences = [Span(at + one.start, at + one.end) for at, text in told for one in whole_sentences(text)]
+        self.quotations = list[Span]()
+        for one in passages:
+            quoted = (
+                _QUOTED.finditer(self.text, one.start, one.end) if one.block.kind not in ("heading", "code") else ()
+            )
+            within = [Span(*part.span(part.lastindex or 0)) for part in quoted]
+            if one.block.is_quotation and 2 * sum(part.length for part in within) <= one.end - one.start:
+                within = [Span(one.start, one.start + len(one.block.text.partition("\n—")[0]))]
+            self.quotations += within
 
     def claim(self, span: Span) -> str:
         """What a sentence, or a row of a table, says without marks and empty brackets."""
@@ -255,16 +265,6 @@ class RunningText:
         marks = ((one.start - span.start, one.end - span.start) for one in cited if one.is_mark)
         plain = blanked(self.text[slice(*span)], marks).replace("\t", "; ")
         return clean_line(_EMPTY.sub("", clean_line(plain))).strip(" ,;")
-
-    def quotations(self) -> Iterator[Span]:
-        """What stands between quotation marks, or in quoted blocks, without the marks, in order."""
-        for one in self.passages:
-            span = Span(one.start, one.end)
-            quoted = _QUOTED.finditer(self.text, *span) if one.block.kind not in ("heading", "code") else ()
-            within = [Span(*part.span(part.lastindex or 0)) for part in quoted]
-            if one.block.is_quotation and 2 * sum(part.length for part in within) <= span.length:
-                within = [Span(span.start, span.start + len(one.block.text.partition("\n—")[0]))]
-            yield from within
 
 
 _ENTRY = re.compile(

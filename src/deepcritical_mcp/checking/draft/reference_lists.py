@@ -111,10 +111,6 @@ class _Piece:
         is_end = last[-1:] in '.])}>"”’*' or last[-1:].isdigit() or "/" in last[:-1]
         return is_repeated(self.lines[-1]) or (self.is_dated and is_end)
 
-    def add(self, line: str) -> None:
-        self.lines.append(line)
-        self.is_dated = self.is_dated or has_date_or_id(line) or is_bare_id(line)
-
     def entries(self, *, is_among_marked: bool) -> Sequence[ListEntry]:
         """It, or the identifiers of one that has nothing else, "PMID 1234567, 2345678"."""
         text = "\n".join(self.lines).strip()
@@ -143,8 +139,10 @@ def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
         is_inside = before.count("(") > before.count(")") and ")" in line.text.partition("(")[0]  # "(accessed 3⏎March)"
         if at in starts or not found or (not is_inside and begins(line, found[-1])):
             found.append(_Piece(line, starts.get(at, ""), at in starts))
-        is_bare = at in starts or (found[-1].first is line and line.kind == "bullet")
-        found[-1].add(line.rest if is_bare else line.text)
+        piece = found[-1]
+        text = line.rest if at in starts or (piece.first is line and line.kind == "bullet") else line.text
+        piece.lines.append(text)
+        piece.is_dated = piece.is_dated or has_date_or_id(text) or is_bare_id(text)
     return [part for one in found for part in one.entries(is_among_marked=bool(starts))]
 
 

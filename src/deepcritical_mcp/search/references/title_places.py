@@ -295,9 +295,8 @@ def title_span(text: str) -> Span | None:
         long = [word for word in words if len(word) > 1]
         small = [word for word in long if word[0].islower()]
         telling = sum(word not in FUNCTION_WORDS for word in small)
-        score = (
-            len(small) + 0.5 * (len(long) - len(small)) - 1.5 * sum(one.isupper() and len(one) <= 3 for one in words)
-        )
+        initials = sum(word.isupper() and len(word) <= 3 for word in words)
+        score = len(small) + 0.5 * (len(long) - len(small)) - 1.5 * initials
         # In front of numbers stands a journal, which has capitals.
         is_other = _NUMBER_NEXT.match(text, end) or (not telling and YEAR.search(part))
         scores.append(telling if is_other else score)
