@@ -315,13 +315,14 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         return ""
 
     def accepts(self, ids: RecordIds) -> bool:
-        return _is_doi(normalize_doi(ids.doi))
+        return BARE_DOI.fullmatch(normalize_doi(ids.doi)) is not None
 
     async def records(self, wanted: Sequence[RecordIds]) -> Sequence[Publication | str]:
         """One request, and up to three more that ask who registered the DOIs that Crossref does not have."""
         dois = [normalize_doi(ids.doi) for ids in wanted]
-        found = await self.works(list(filter(_is_doi, dois)), read_work)
-        agencies = await self._agencies([doi for doi in dois if _is_doi(doi) and doi not in found])
+        valid = list(filter(BARE_DOI.fullmatch, dois))
+        found = await self.works(valid, read_work)
+        agencies = await self._agencies([doi for doi in valid if doi not in found])
         return [found.get(doi) or (_remark(doi, agencies[doi]) if doi in agencies else "") for doi in dois]
 
     async def match(self, reference: str) -> Sequence[Publication]:
@@ -330,7 +331,7 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         return await self._api.get("works", asked, lambda answer: [*map(read_work, _items(answer))])
 
     async def notices(self, dois: Sequence[str]) -> Mapping[str, tuple[StatusNotice, ...]]:
-        return await self.works(list(filter(_is_doi, dois)), updates_of, select=SELECT)
+        return await self.works(list(filter(BARE_DOI.fullmatch, dois)), updates_of, select=SELECT)
 
     async def _agencies(self, dois: Sequence[str]) -> dict[str, str]:
         """With whom DOIs are registered, as far as that is found out, "" if with nobody; an outage leaves it open."""
@@ -346,10 +347,6 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         public = "public pool: 1 request per second, 3 with an email address (NCBI_EMAIL)"
         told = f"answers; {'polite pool: 3 requests per second' if self._is_polite else public}"
         return (SourceCheck.answering(self.title, lambda: self.agency(_SAMPLE), told),)
-
-
-def _is_doi(doi: str) -> bool:
-    return bool(BARE_DOI.fullmatch(doi))
 
 
 def _remark(doi: str, agency: str) -> str:
