@@ -160,13 +160,13 @@ def _by_number_alone(one: TracedReference, off: Sequence[str], *, is_bare: bool 
 
 def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a reference whose record is sure; an entry that holds several works is not checked."""
-    record, further = candidate.record, one.further(candidate)
+    record, agreement, further = candidate.record, candidate.agreement, one.further(candidate)
     unasked = {number: told for number in one.lookups if (told := _why_unasked(one, number, off))}
     leading = [*_number_problems(one, record, unasked)]
     numbers = [problem for problem, _ in leading]
     is_unsure = one.reference.entry is not None or not one.reference.says_more
     works = [ReferenceProblem(field="work", written=written, minor=is_unsure) for written in further]
-    problems = in_order([*numbers, *problems_of(candidate.agreement), *works])
+    problems = in_order([*numbers, *problems_of(agreement), *works])
     verdict: ReferenceVerdict = "minor" if problems else "verified"
     if any(not problem.minor for problem in problems):
         verdict = "wrong_id" if any(not problem.minor for problem in numbers) else "differs"
@@ -175,22 +175,17 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
     told = [where for problem, where in leading if not problem.minor]
-    told += [*unchecked, *_remarks(candidate)]
-    return ReferenceOutcome(one.draft, verdict, record, tuple(problems), " ".join([*told, *[SEVERAL][: len(further)]]))
-
-
-def _remarks(candidate: CandidateRecord) -> Iterator[str]:
-    """What is to be known besides about a reference and its record."""
-    agreement, record = candidate.agreement, candidate.record
+    told += unchecked
     if agreement.names_left_out:
-        yield f"{agreement.names_left_out} of {len(record.authors)} authors are named, without “et al.”."
+        told.append(f"{agreement.names_left_out} of {len(record.authors)} authors are named, without “et al.”.")
     if agreement.unread:
-        yield f"Its {' and '.join(agreement.unread)} could not be read, so not compared."
+        told.append(f"Its {' and '.join(agreement.unread)} could not be read, so not compared.")
     if agreement.left_over:
         left_over = ", ".join(f"“{one}”" for one in agreement.left_over[:3])
-        yield f"Not compared, because the record does not have it: {left_over}."
+        told.append(f"Not compared, because the record does not have it: {left_over}.")
     if agreement.is_preprint:
-        yield f"The preprint is written; the record is the article: {clipped(vancouver(record), SHOWN)}"
+        told.append(f"The preprint is written; the record is the article: {clipped(vancouver(record), SHOWN)}")
+    return ReferenceOutcome(one.draft, verdict, record, tuple(problems), " ".join([*told, *[SEVERAL][: len(further)]]))
 
 
 def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) -> str:
