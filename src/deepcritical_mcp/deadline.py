@@ -1,14 +1,16 @@
 """How a call's time is shared: the one place that says how long each phase may take.
 
 A call's deadline is the innermost cancel scope around it (`anyio.fail_after` in the server). A phase either reserves
-a share of the remaining time for what follows, or may use at most a share of it. All times are in seconds.
+a share of the remaining time for what follows, or may use at most a share of it. All times are in seconds. What is done
+for many at the same time is done by `for_each`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import anyio
 
@@ -104,3 +106,10 @@ def even_share(end: float, following: int) -> float:
     """Seconds for one of several equal turns: the time until `end` (on the event loop's clock), divided by this turn
     and the `following` ones."""
     return max(0.0, end - anyio.current_time()) / (1 + following)
+
+
+async def for_each(ask: Callable[..., Coroutine[Any, Any, None]], *given: Iterable[object]) -> None:
+    """Do something with each of some values, or of several values side by side, for all at the same time."""
+    async with anyio.create_task_group() as tasks:
+        for some in zip(*given, strict=True):
+            tasks.start_soon(ask, *some)

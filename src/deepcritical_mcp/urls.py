@@ -69,7 +69,16 @@ def normalize_url(url: str) -> str:
     address = _address(resolve_redirect(url))
     if address is None:
         return _visible(url)
-    path = _folded_path(address.path)
+    # A path without dot segments, the ids of sessions and a slash at its end.
+    path, earlier = _percent(address.path, _PATH_PLAIN, _PATH_MARKS), ""
+    while path != earlier:
+        earlier, kept = path, list[str]()
+        for segment in _PATH_SESSION.sub("", path).split("/"):
+            if segment == "..":
+                del kept[max(1, len(kept) - 1) :]
+            elif segment != ".":
+                kept.append(segment)
+        path = "/".join(kept).rstrip("/")
     pairs = (pair.replace("+", "%20").partition("=") for pair in address.query.split("&") if not _is_tracking(pair))
     query = [(_percent(name, _QUERY_PLAIN), _percent(value, _QUERY_PLAIN)) for name, _, value in pairs if name]
     query.sort(key=itemgetter(0))
@@ -133,21 +142,18 @@ def resolve_redirect(url: str) -> str:
     of its own.
     """
     url = _visible(url)
-    while (target := _redirect_target(url)) and len(target) < len(url):
+    while address := _address(url):
+        host, path, query, target = address.host.removeprefix("www."), address.path, address.query, ""
+        if path.startswith("/l/") and (host.endswith("duckduckgo.com") or "uddg=" in query):
+            target = _target_in(url, "uddg", end="&rut=")
+        elif _GOOGLE.fullmatch(host) and path == "/url":
+            target = _target_in(url, "q") or _target_in(url, "url")
+        elif host == "bing.com" and path.startswith("/ck/"):
+            target = _bing_target(query)
+        if not 0 < len(target) < len(url):
+            break
         url = _visible(target)
     return url
-
-
-def _redirect_target(url: str) -> str:
-    address = _address(url)
-    if address is None:
-        return ""
-    host, path, query = address.host.removeprefix("www."), address.path, address.query
-    if path.startswith("/l/") and (host.endswith("duckduckgo.com") or "uddg=" in query):
-        return _target_in(url, "uddg", end="&rut=")
-    if _GOOGLE.fullmatch(host) and path == "/url":
-        return _target_in(url, "q") or _target_in(url, "url")
-    return _bing_target(query) if host == "bing.com" and path.startswith("/ck/") else ""
 
 
 def _target_in(url: str, name: str, *, end: str = "&") -> str:
@@ -213,20 +219,6 @@ def _folded_host(host: str, *, has_path: bool) -> str:
         else:
             break
     return ".".join(labels)
-
-
-def _folded_path(path: str) -> str:
-    """A path without dot segments, the ids of sessions and a slash at its end."""
-    path, earlier = _percent(path, _PATH_PLAIN, _PATH_MARKS), ""
-    while path != earlier:
-        earlier, kept = path, list[str]()
-        for segment in _PATH_SESSION.sub("", path).split("/"):
-            if segment == "..":
-                del kept[max(1, len(kept) - 1) :]
-            elif segment != ".":
-                kept.append(segment)
-        path = "/".join(kept).rstrip("/")
-    return path
 
 
 def _is_secret(name: str) -> bool:

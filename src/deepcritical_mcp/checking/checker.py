@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import anyio
@@ -20,7 +20,7 @@ from deepcritical_mcp.checking.cited_texts import (
     read_full_texts,
     without_notes,
 )
-from deepcritical_mcp.checking.draft import Draft, read_draft
+from deepcritical_mcp.checking.draft import Draft, DraftReference, read_draft
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome
 from deepcritical_mcp.checking.reference_meaning import corrected, with_status
 from deepcritical_mcp.checking.report_text import RANKS, STATUSES, brief, rank_of, report_text, status_ranks
@@ -161,7 +161,7 @@ class CitationChecker:
             kept = kept.model_copy(update={"report": await self._current(kept.report, offset, papers)})
         elif not kept.is_complete(draft):
             before, part = kept, _Part(self, draft, kept, session, papers, read=read, progress=progress)
-            kept, problem = await part.recorded_check()
+            kept, problem = await part.check()
             has_new = len(findings_of(kept.report)) > offset or kept.is_complete(draft)
             is_same = (kept.sentences, kept.tried) == (before.sentences, before.tried)
             if not has_new and (is_same or (offset and not goes_on)):
@@ -215,48 +215,44 @@ class _Part:
     read: bool
     progress: Progress
 
-    def __post_init__(self) -> None:
-        self._cited: dict[int, Publication] = {}  # by the indexes of their references
-        self._tried, self._errors, self._remarks = {*self.kept.tried}, [*self.kept.report.errors], [*self.kept.remarks]
-        self._left = self.kept.left(self.draft)
+    # What this part adds; the papers by the indexes of their references.
+    _cited: dict[int, Publication] = field(init=False, default_factory=dict[int, Publication])
+    _tried: set[str] = field(init=False, default_factory=set[str])
+    _errors: list[str] = field(init=False, default_factory=list[str])
+    _remarks: list[str] = field(init=False, default_factory=list[str])
 
-    async def recorded_check(self) -> tuple[KeptCheck, str]:
-        """The whole check so far, which is in the log of searches as a check; and why it is not."""
-        done = {one.index for one in self.kept.report.references}
+    async def check(self) -> tuple[KeptCheck, str]:
+        """The whole check so far, kept in the session; if time is short, with this part's references only. The log of
+        searches has it as a check; else it is told why not."""
+        findings, sentences, texts = None, frozenset[int](), self.kept.left(self.draft)
+        earlier = self.kept.report.references
+        done = {one.index for one in earlier}
         async with Recording(lookup_entry(CHECK_TOOL, [REFERENCES]), self.session) as recording:
-            found = await self._check()
-            checked = [one for one in found.report.references if one.index not in done]
-            records = dict.fromkeys(one.record.id for one in checked if one.record)
-            recording.checked([one.verdict for one in checked], [*records], errors=found.report.errors)
+            with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self.checker.seconds)):
+                named = {one.index: one.record.id for one in earlier if one.record}
+                held = await self.papers.publications(list(named.values()))
+                self._cited |= {index: held[id] for index, id in named.items() if id in held}
+                findings = list[Finding](references := await self._references(texts.references[:MAX_REFERENCES]))
+                verdicts: dict[int, ReferenceVerdict] = {one.index: one.verdict for one in (*earlier, *references)}
+                if open_ones := {one.index for one in self.draft.references} - verdicts.keys():
+                    texts = replace(texts.without(open_ones), quotations=())  # these may stand in any of the papers
+                texts = await self._with_full_texts(texts) if self.read else texts
+                records = {index: without_notes(one) for index, one in self._cited.items()}
+                sources = records, verdicts, await self.papers.others()
+                progress = phase(self.progress, 0.8, 0.95)
+                checked, sentences = await check_texts(texts, sources, self.checker.embedder, progress)
+                findings += checked
+            if findings is None:
+                raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
+            found = await self._keep(findings, sentences)
+            new = [one for one in found.report.references if one.index not in done]
+            ids = list(dict.fromkeys(one.record.id for one in new if one.record))
+            recording.checked([one.verdict for one in new], ids, errors=found.report.errors)
         return found, recording.problem
 
-    async def _check(self) -> KeptCheck:
-        """The whole check so far, kept in the session; if time is short, with this part's references only."""
-        findings, sentences = None, frozenset[int]()
-        with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self.checker.seconds)):
-            earlier = self.kept.report.references
-            named = {one.index: one.record.id for one in earlier if one.record}
-            held = await self.papers.publications(list(named.values()))
-            self._cited |= {index: held[id] for index, id in named.items() if id in held}
-            findings = list[Finding](references := await self._references())
-            verdicts: dict[int, ReferenceVerdict] = {one.index: one.verdict for one in (*earlier, *references)}
-            texts = self._left
-            if open_ones := {one.index for one in self.draft.references} - verdicts.keys():
-                texts = replace(texts.without(open_ones), quotations=())  # these may stand in any of the papers
-            texts = await self._with_full_texts(texts) if self.read else texts
-            records = {index: without_notes(one) for index, one in self._cited.items()}
-            progress, others = phase(self.progress, 0.8, 0.95), await self.papers.others()
-            checked, sentences = await check_texts(texts, (records, verdicts, others), self.checker.embedder, progress)
-            findings += checked
-        if findings is None:
-            raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
-        report, sentences = with_part(self.kept.report, self.draft, findings), self.kept.sentences | sentences
-        told = {"tried": frozenset(self._tried), "remarks": tuple(dict.fromkeys(self._remarks))}
-        return await self._keep(self.kept.model_copy(update={"report": report, "sentences": sentences, **told}))
-
-    async def _references(self) -> list[CheckedReference]:
-        """The references that there was time for, their records kept as what the draft cites."""
-        left, outcomes = self._left.references[:MAX_REFERENCES], list[ReferenceOutcome]()
+    async def _references(self, left: Sequence[DraftReference]) -> list[CheckedReference]:
+        """Those of the references that there was time for, their records kept as what the draft cites."""
+        outcomes = list[ReferenceOutcome]()
         follows, took = TO_CHECK_TEXTS if self.draft.sentences or self.draft.quotations else TO_KEEP_RESULTS, 0.0
         with anyio.move_on_after(seconds_before(follows)):
             for at in range(0, len(left), TOGETHER):
@@ -291,20 +287,35 @@ class _Part:
         """The records that these texts cite, and whose full texts were not looked for yet."""
         indexes = {index for one in (*texts.quotations, *texts.sentences) for index in one.references}
         cited = {self._cited[index].id: self._cited[index] for index in sorted(indexes & self._cited.keys())}
-        return [one for one in cited.values() if one.id not in self._tried and not has_full_text(one)]
+        tried = self.kept.tried | self._tried
+        return [one for one in cited.values() if one.id not in tried and not has_full_text(one)]
 
-    async def _keep(self, check: KeptCheck) -> KeptCheck:
-        """The check with what must be known about it, kept in the session."""
+    async def _keep(self, findings: Sequence[Finding], sentences: frozenset[int]) -> KeptCheck:
+        """The check with these findings after those that it has, and what must be known about it, kept in the
+        session."""
         await self.progress(0.95, "keeping the report in the session")
-        warnings = [*self._warnings(check)]
-        report = with_remarks(check.report, warnings, self._errors)
+        kept, draft = self.kept, self.draft
+        told = {"references": len(draft.references), "unread": len(draft.unread)}
+        unread = [f"“{clipped(clean_line(one.text), MAX_UNREAD)}” ({one.reason})" for one in draft.unread]
+        quotations = (one for one in (*kept.report.quotations, *findings) if isinstance(one, CheckedQuotation))
+        quoted = [one for one in quotations if one.passage]
+        new = [one for one in findings if not any(_is_told_with(one, each) for each in quoted)]
+        new.sort(key=lambda one: RANKS.index(rank_of(one)))
+        whole = with_findings(kept.report, (*findings_of(kept.report), *new))
+        whole = whole.model_copy(update={"counts": told, "unread": tuple(unread)})
+        report = whole.model_copy(update={"counts": counts_of(whole)})
+        remarks = tuple(dict.fromkeys((*kept.remarks, *self._remarks)))
+        checked = {"sentences": kept.sentences | sentences, "tried": kept.tried | self._tried, "remarks": remarks}
+        check = kept.model_copy(update={"report": report, **checked})
+        warnings, errors = [*self._warnings(check)], [*kept.report.errors, *self._errors]
+        report = with_remarks(report, warnings, errors)
         check = check.model_copy(update={"report": report, "order": report.order})
         try:
             await self.papers.keep()
             await self.session.keep_document(REPORT, check.model_dump_json())
         except (SessionBusyError, EvidenceStoreError) as error:
             told = f"The report could not be kept, so the next part checks the draft again: {error.message}"
-            return check.model_copy(update={"report": with_remarks(report, warnings, [*self._errors, told])})
+            return check.model_copy(update={"report": with_remarks(report, warnings, [*errors, told])})
         return check
 
     def _warnings(self, check: KeptCheck) -> Iterator[str]:
@@ -372,18 +383,6 @@ def checked_references(outcomes: Iterable[ReferenceOutcome], kept: Mapping[str, 
 def _record(publication: Publication, id: str) -> CheckedRecord:
     same = ("pmid", "doi", "status", "status_notices", "status_checked")
     return CheckedRecord(id=id, reference=vancouver(publication), **{name: getattr(publication, name) for name in same})
-
-
-def with_part(report: CitationReport, draft: Draft, findings: Sequence[Finding]) -> CitationReport:
-    """The report with the findings of another part after those that it has."""
-    told = {"references": len(draft.references), "unread": len(draft.unread)}
-    unread = [f"“{clipped(clean_line(one.text), MAX_UNREAD)}” ({one.reason})" for one in draft.unread]
-    quoted = [one for one in (*report.quotations, *findings) if isinstance(one, CheckedQuotation) and one.passage]
-    new = [one for one in findings if not any(_is_told_with(one, each) for each in quoted)]
-    new.sort(key=lambda one: RANKS.index(rank_of(one)))
-    whole = with_findings(report, (*findings_of(report), *new))
-    whole = whole.model_copy(update={"counts": told, "unread": tuple(unread)})
-    return whole.model_copy(update={"counts": counts_of(whole)})
 
 
 def _is_told_with(one: Finding, quoted: CheckedQuotation) -> bool:

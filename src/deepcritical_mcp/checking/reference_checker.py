@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 
 import anyio
 import anyio.to_thread
@@ -81,24 +82,12 @@ class TracedReference:
     lookups: Mapping[RecordIds, Lookup] = field(default_factory=dict[RecordIds, Lookup])
     match: ReferenceMatch | None = None
 
-    def numbers(self) -> list[RecordIds]:
-        """The numbers to look up, each by itself."""
-        each = [RecordIds()._replace(**{name: value}) for name, value in self.reference.ids._asdict().items() if value]
-        return [one for one in each if one.pmid or one.doi] or sorted(each, key=lambda one: not one.pmcid)[:1]
-
     @cached_property
     def by_number(self) -> list[CandidateRecord]:
         """The records that its numbers lead to."""
         found = [record for one in self.lookups.values() if one.record for record in (one.record, *one.others)]
         records = {record.id: record for record in found}.values()
         return [CandidateRecord(one, Agreement(self.reference, one), True) for one in records]
-
-    def needs_search(self) -> bool:
-        """Whether what is written must be looked for."""
-        sure = [one for one in meant(self.by_number) if not (one.is_title_other or one.agreement.by_others)]
-        if not self.reference.says_more or sure:
-            return False
-        return self.work is None or not self.work.is_certain or bool(self.by_number)
 
     def candidates(self) -> list[CandidateRecord]:
         """All records that it may mean; of two records of one paper, PubMed's decides."""
@@ -171,13 +160,13 @@ def _by_number_alone(one: TracedReference, off: Sequence[str], *, is_bare: bool 
 
 def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a reference whose record is sure; an entry that holds several works is not checked."""
-    record, further = candidate.record, one.further(candidate)
+    record, agreement, further = candidate.record, candidate.agreement, one.further(candidate)
     unasked = {number: told for number in one.lookups if (told := _why_unasked(one, number, off))}
     leading = [*_number_problems(one, record, unasked)]
     numbers = [problem for problem, _ in leading]
     is_unsure = one.reference.entry is not None or not one.reference.says_more
     works = [ReferenceProblem(field="work", written=written, minor=is_unsure) for written in further]
-    problems = in_order([*numbers, *problems_of(candidate.agreement), *works])
+    problems = in_order([*numbers, *problems_of(agreement), *works])
     verdict: ReferenceVerdict = "minor" if problems else "verified"
     if any(not problem.minor for problem in problems):
         verdict = "wrong_id" if any(not problem.minor for problem in numbers) else "differs"
@@ -186,22 +175,17 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
     told = [where for problem, where in leading if not problem.minor]
-    told += [*unchecked, *_remarks(candidate)]
-    return ReferenceOutcome(one.draft, verdict, record, tuple(problems), " ".join([*told, *[SEVERAL][: len(further)]]))
-
-
-def _remarks(candidate: CandidateRecord) -> Iterator[str]:
-    """What is to be known besides about a reference and its record."""
-    agreement, record = candidate.agreement, candidate.record
+    told += unchecked
     if agreement.names_left_out:
-        yield f"{agreement.names_left_out} of {len(record.authors)} authors are named, without “et al.”."
+        told.append(f"{agreement.names_left_out} of {len(record.authors)} authors are named, without “et al.”.")
     if agreement.unread:
-        yield f"Its {' and '.join(agreement.unread)} could not be read, so not compared."
+        told.append(f"Its {' and '.join(agreement.unread)} could not be read, so not compared.")
     if agreement.left_over:
         left_over = ", ".join(f"“{one}”" for one in agreement.left_over[:3])
-        yield f"Not compared, because the record does not have it: {left_over}."
+        told.append(f"Not compared, because the record does not have it: {left_over}.")
     if agreement.is_preprint:
-        yield f"The preprint is written; the record is the article: {clipped(vancouver(record), SHOWN)}"
+        told.append(f"The preprint is written; the record is the article: {clipped(vancouver(record), SHOWN)}")
+    return ReferenceOutcome(one.draft, verdict, record, tuple(problems), " ".join([*told, *[SEVERAL][: len(further)]]))
 
 
 def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) -> str:
@@ -328,21 +312,33 @@ class ReferenceChecker:
         await progress(0.05, "looking up the numbers of the references")
         await self._by_number(traced, session, end)
         await progress(0.3, "looking for references without a number")
-        if open_ones := [one for one in traced if one.needs_search()]:
+        open_ones = list[TracedReference]()
+        for one in traced:
+            is_sure = any(not (each.is_title_other or each.agreement.by_others) for each in meant(one.by_number))
+            may_be_found = one.work is None or not one.work.is_certain or one.by_number
+            if one.reference.says_more and not is_sure and may_be_found:
+                open_ones.append(one)
+        if open_ones:
             seconds = max(0.0, end - anyio.current_time())
             matches = await self._full_texts.references.find([one.reference for one in open_ones], seconds)
             for one, match in zip(open_ones, matches, strict=True):
                 one.match = match
-        outcomes = await anyio.to_thread.run_sync(lambda: [outcome_of(one, self._full_texts.off) for one in traced])
+        found = await anyio.to_thread.run_sync(lambda: [outcome_of(one, self._full_texts.off) for one in traced])
         await progress(0.9, "checking for retractions")
-        named = (each for one in outcomes for each in (one.publication, *one.candidates) if each)
+        named = (each for one in found for each in (one.publication, *one.candidates) if each)
         records = list({one.id: one for one in named}.values())
         asked = await self._witness.rechecked(records, within=anyio.current_time() - begun)
         current = {old.id: new for old, new in zip(records, asked.publications, strict=True)}
+        outcomes = list[ReferenceOutcome]()
+        for one in found:
+            record = current[one.publication.id] if one.publication else None
+            problems = with_status(one.problems, record, one.reference.text) if record else one.problems
+            candidates = tuple(current[each.id] for each in one.candidates)
+            outcomes.append(replace(one, publication=record, problems=problems, candidates=candidates))
         errors = [error.message for one in traced for error in one.failures()]
         errors += [one for one in asked.remarks if isinstance(one, OutageRemark)]
         warnings = dict.fromkeys(one for one in asked.remarks if not isinstance(one, OutageRemark))
-        return [_with_records(one, current) for one in outcomes], [*dict.fromkeys(errors)], [*warnings]
+        return outcomes, [*dict.fromkeys(errors)], [*warnings]
 
     async def ask_again(self, ids: Sequence[str], session: ReadingSession) -> tuple[str, ...]:
         """Ask again for the status of records that an earlier part of a check was about, and keep it; gives remarks."""
@@ -351,7 +347,11 @@ class ReferenceChecker:
     async def _by_number(self, traced: Sequence[TracedReference], session: ReadingSession, end: float) -> None:
         """Look up each PMID and DOI by itself, since they may be those of two papers; a PMCID only alone. What the
         session has is not looked up."""
-        numbers = list(dict.fromkeys(number for one in traced for number in one.numbers()))
+        own = list[list[RecordIds]]()
+        for one in traced:
+            each = [RecordIds(**{name: value}) for name, value in one.reference.ids._asdict().items() if value]
+            own.append([ids for ids in each if ids.pmid or ids.doi] or sorted(each, key=lambda ids: not ids.pmcid)[:1])
+        numbers = list(dict.fromkeys(chain.from_iterable(own)))
         ids = await session.known([stub_of(number) for number in numbers]) if numbers else []
         kept = await session.publications(list(dict.fromkeys(filter(None, ids))))
         found = dict[RecordIds, Lookup]()
@@ -362,13 +362,5 @@ class ReferenceChecker:
             seconds = max(0.0, end - anyio.current_time())
             lookups = await self._full_texts.records.find([*map(Wanted, missing)], seconds)
             found |= zip(missing, lookups, strict=True)
-        for one in traced:
-            one.lookups = {number: found[number] for number in one.numbers()}
-
-
-def _with_records(outcome: ReferenceOutcome, current: Mapping[str, Publication]) -> ReferenceOutcome:
-    record, candidates = outcome.publication, tuple(current[one.id] for one in outcome.candidates)
-    if record:
-        record, problems = current[record.id], with_status(outcome.problems, current[record.id], outcome.reference.text)
-        return replace(outcome, publication=record, problems=problems, candidates=candidates)
-    return replace(outcome, candidates=candidates)
+        for one, some in zip(traced, own, strict=True):
+            one.lookups = {number: found[number] for number in some}

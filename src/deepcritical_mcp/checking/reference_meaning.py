@@ -88,11 +88,6 @@ class CandidateRecord:
         return self.agreement.conflicts > 0 and is_elsewhere and not self.by_number
 
     @property
-    def rank(self) -> tuple[object, ...]:
-        """Larger for one that is more likely to be meant."""
-        return self.agreement.says("title"), self.by_number, *self.agreement.rank
-
-    @property
     def is_meant(self) -> bool:
         """Whether what is written, apart from numbers, means this record, although something in it may be wrong."""
         found, title = self.agreement, self.agreement.verdict("title")
@@ -130,8 +125,8 @@ class CandidateRecord:
 def meant(candidates: Sequence[CandidateRecord]) -> list[CandidateRecord]:
     """Those that a reference means, one unless it cannot be told which."""
     found = [one for one in candidates if one.is_meant]
-    best = max((one.rank for one in found), default=None)
-    return [one for one in found if one.rank == best]
+    ranks = [(one.agreement.says("title"), one.by_number, *one.agreement.rank) for one in found]
+    return [one for one, rank in zip(found, ranks, strict=True) if rank == max(ranks)]
 
 
 _NOTICES = ("Retraction of Publication", "Retraction Notice", "Published Erratum", "Expression of Concern", "Addendum")

@@ -260,19 +260,20 @@ def brief(report: CitationReport) -> CitationReport:
         claims.append(one.model_copy(update=told | ({"sentence": ""} if one.sentence == before else {})))
         before = one.sentence
         shown.add(one.passage)
-    references = tuple(_brief(one, report.errors) for one in report.references)
-    return report.model_copy(update={"references": references, "claims": tuple(claims), "records": asked(report)})
-
-
-def _brief(one: CheckedReference, errors: Sequence[str]) -> CheckedReference:
-    if is_sound(one) and one.record:
-        return CheckedReference(index=one.index, verdict=one.verdict, record=CheckedRecord(id=one.record.id))
-    if one.verdict in ("unchecked", "outage"):
-        reason = "" if errors and one.verdict == "outage" else one.reason
-        return one.model_copy(update={"written": clipped(one.written, MAX_WRITTEN), "reason": reason})
-    if one.record and one.corrected:
-        return one.model_copy(update={"record": one.record.model_copy(update={"reference": ""})})
-    return one
+    references = [*report.references]
+    for at, one in enumerate(references):
+        if is_sound(one) and one.record:
+            record = CheckedRecord(id=one.record.id)
+            references[at] = CheckedReference(index=one.index, verdict=one.verdict, record=record)
+        elif one.verdict in ("unchecked", "outage"):
+            reason = "" if report.errors and one.verdict == "outage" else one.reason
+            told = {"written": clipped(one.written, MAX_WRITTEN), "reason": reason}
+            references[at] = one.model_copy(update=told)
+        elif one.record and one.corrected:
+            told = {"record": one.record.model_copy(update={"reference": ""})}
+            references[at] = one.model_copy(update=told)
+    told = {"references": tuple(references), "claims": tuple(claims), "records": asked(report)}
+    return report.model_copy(update=told)
 
 
 def _shortened(held: object, room: int) -> object:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from deepcritical_mcp.deadline import CITATION_COUNTS, CITING, seconds_for
+from deepcritical_mcp.deadline import CITATION_COUNTS, CITING, for_each, seconds_for
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.models import ProviderReport, Publication, QueryReport, is_marked, status_label
-from deepcritical_mcp.search.record_finder import for_each
 from deepcritical_mcp.search.search_steps import Kept, Ranking
 from deepcritical_mcp.sources.base import in_time
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup

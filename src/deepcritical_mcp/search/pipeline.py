@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from deepcritical_mcp.config import variable_name
-from deepcritical_mcp.deadline import TO_KEEP_RESULTS, Progress, no_progress, seconds_before
+from deepcritical_mcp.deadline import TO_KEEP_RESULTS, Progress, for_each, no_progress, seconds_before
 from deepcritical_mcp.errors import (
     AllProvidersFailedError,
     ConfigurationError,
@@ -40,7 +40,6 @@ from deepcritical_mcp.search.citing import (
     linked_order,
     pooled,
 )
-from deepcritical_mcp.search.record_finder import for_each
 from deepcritical_mcp.search.recording import Recording, new_entry
 from deepcritical_mcp.search.search_steps import (
     NOTHING_FOUND,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import anyio
 
-from deepcritical_mcp.deadline import even_share
+from deepcritical_mcp.deadline import even_share, for_each
 from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
 from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
@@ -150,21 +150,13 @@ class RecordFinder:
             if one.record is None:
                 one.failed(ProviderTimeoutError(RECORDS, "There was no time left to look up the record."))
         for one in lookups:
-            if reason := self._why_unasked(one):
-                one.unasked = reason
-                one.record = one.record and one.record.with_status(one.record.status, "")
+            record = one.record
+            if record and record.text.provider != PUBMED and is_paper(ids_of(record)):
+                failed = (told.detail for told in one.attempts if told.provider == PUBMED and told.status == "failed")
+                too_late = "PubMed did not answer in time." if record.pmid and not one.was_asked(PUBMED) else ""
+                one.unasked = next(failed, too_late) if self._pubmed else PUBMED_OFF
+                one.record = record.with_status(record.status, "") if one.unasked else record
         return [replace(by_wanted[one]) for one in wanted]
-
-    def _why_unasked(self, one: Lookup) -> str:
-        """Why PubMed did not say whether it has a record that came from elsewhere; "" if it did."""
-        record = one.record
-        if record is None or record.text.provider == PUBMED or not is_paper(ids_of(record)):
-            return ""
-        if self._pubmed is None:
-            return PUBMED_OFF
-        failed = (told.detail for told in one.attempts if told.provider == PUBMED and told.status == "failed")
-        too_late = "PubMed did not answer in time." if record.pmid and not one.was_asked(PUBMED) else ""
-        return next(failed, too_late)
 
     async def _complete(self, lookups: Sequence[Lookup]) -> None:
         if self._completer is None or not lookups:
@@ -243,13 +235,6 @@ class RecordFinder:
                     # A remark names the DOI, which must be the caller's own.
                     is_own = isinstance(record, str) and (one.given.doi or not one.wanted.ids.doi)
                     one.lacks(service.name, (is_own and str(record)) or f"{service.title} has no record of it.")
-
-
-async def for_each(ask: Callable[..., Coroutine[Any, Any, None]], *given: Iterable[object]) -> None:
-    """Do something with each of some values, or of several values side by side, for all at the same time."""
-    async with anyio.create_task_group() as tasks:
-        for some in zip(*given, strict=True):
-            tasks.start_soon(ask, *some)
 
 
 async def _answer(lookups: Sequence[Lookup], asked: Awaitable[T]) -> T | None:

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 import anyio
 import anyio.to_thread
 
-from deepcritical_mcp.deadline import TO_READ_REFERENCES, seconds_for
+from deepcritical_mcp.deadline import TO_READ_REFERENCES, for_each, seconds_for
 from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
 from deepcritical_mcp.evidence.identity import has_title_of
 from deepcritical_mcp.evidence.identity_values import Identity, identity_of
 from deepcritical_mcp.evidence.titles import identifies, is_generic, tokens
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice, vancouver
-from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, for_each, ids_of
+from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, ids_of
 from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar, read_reference
 from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup, Wanted

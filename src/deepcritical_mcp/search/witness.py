@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -43,10 +43,15 @@ def testified(record: Publication, notices: Notices, title: str, day: str) -> tu
     is_pubmeds = bool(record.pmid) and record.source == "pubmed"
     mark = NOT_IN_PUBMED if is_pubmeds else NOT_IN_RECORD
     new = list[StatusNotice]()
-    for one in _new(record, notices):
-        by = f" ({title})" if one.reference and title not in one.reference else ""
-        contradiction = "" if _is_as_grave(own, one) else mark
-        new.append(one.model_copy(update={"reference": f"{one.reference}{by}{contradiction}"}))
+    for kind in NOTICE_LABELS:
+        known = [one for one in record.status_notices if one.kind == kind]
+        dois = {normalize_doi(one.doi) for one in known}
+        more = [one for one in notices if one.kind == kind and one.doi not in dois]
+        # Of notices that the record names without a DOI, there may be more; an article is known by its PMID.
+        for one in more if kind == "published" else more[sum(not one.doi for one in known) :]:
+            by = f" ({title})" if one.reference and title not in one.reference else ""
+            contradiction = "" if _is_as_grave(own, one) else mark
+            new.append(one.model_copy(update={"reference": f"{one.reference}{by}{contradiction}"}))
     is_vouched = not is_pubmeds and not record.awaits_pubmed
     checked = max(record.status_checked, day) if is_vouched else record.status_checked
     in_order = _in_order((*record.status_notices, *new))
@@ -92,16 +97,6 @@ def _is_as_grave(status: PublicationStatus, notice: StatusNotice) -> bool:
     """Whether a record with this status says what the notice says, or worse; only retractions and concerns count."""
     told = status_told_by([notice])
     return told not in _GRAVE or gravest((status, told)) == status
-
-
-def _new(record: Publication, notices: Notices) -> Iterator[StatusNotice]:
-    """The notices that the record does not have: by their DOI, or, where the record names others of the same kind
-    without a DOI, as far as there are more of them. A preprint's article is the same only if its PMID is."""
-    for kind in NOTICE_LABELS:
-        own = [one for one in record.status_notices if one.kind == kind]
-        dois = {normalize_doi(one.doi) for one in own}
-        unknown = [one for one in notices if one.kind == kind and one.doi not in dois]
-        yield from unknown if kind == "published" else unknown[sum(not one.doi for one in own) :]
 
 
 def _in_order(notices: Iterable[StatusNotice]) -> Notices:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import DRAFT_WORDS, YEAR, ListEntry, Mark
@@ -64,8 +64,7 @@ class Citations:
         for number, one in enumerate(entries, 1):
             if one.label:
                 labels.setdefault(one.label, {}).setdefault(one.section, number)
-        by_label = (*_by_mark(body, marks, labels), *_by_number(forms, labels), *_by_label(body, labels))
-        for start, end, cited in sorted(by_label):
+        for start, end, cited in sorted(_by_label(body, marks, forms, labels)):
             section = bisect_right(lists, start)
             meant = [one.get(section) or next(iter(one.values())) for one in map(labels.get, cited) if one]
             unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
@@ -138,8 +137,12 @@ def _cited_numbers(body: str, marks: Sequence[Mark]) -> dict[str, list[_Cited]]:
     return forms
 
 
-def _by_mark(body: str, marks: Sequence[Mark], labels: Collection[str]) -> Iterator[_Cited]:
-    """What marks of notes and keys cite."""
+def _by_label(
+    body: str, marks: Sequence[Mark], forms: Mapping[str, list[_Cited]], labels: Mapping[str, object]
+) -> Iterator[_Cited]:
+    """What cites by `labels`: marks of notes and keys; labels with letters in brackets, "[Smi19]", "[S1, S3–S5]"; and
+    numbers, in the one of the `forms` that cites most of the list, in brackets or raised at the same time. Numbers in
+    brackets may be missing from the list."""
     for one in marks:
         if one.kind == "note":
             yield one.start, one.end, (f"^{one.target}",)
@@ -147,31 +150,22 @@ def _by_mark(body: str, marks: Sequence[Mark], labels: Collection[str]) -> Itera
             keys = tuple(filter(None, (key.strip() for key in one.target.split(","))))
             if body[one.start] != "@" or keys[0] in labels:  # else it may be anybody's name
                 yield one.start, one.end, keys
-
-
-def _by_label(body: str, labels: Collection[str]) -> Iterator[_Cited]:
-    """What labels with letters cite in brackets: "[Smi19]", "[S1, S3–S5]"."""
     for found in _IN_BRACKETS.finditer(body) if any(not label.isdecimal() for label in labels) else ():
         parts = [part.strip() for part in found[1].replace(";", ",").split(",")]
         cited = (one for part in parts for one in (part, *(part[:1] + number for number in _expanded(part))))
         if known := tuple(one for one in cited if one in labels and not one.isdecimal()):
             yield *found.span(), known
-
-
-def _by_number(forms: Mapping[str, list[_Cited]], labels: Mapping[str, object]) -> list[_Cited]:
-    """What numbers cite, in the one of the `forms` that cites most of the list; in brackets or raised at the same time.
-    Numbers in brackets may be missing from the list."""
-    numbers = [int(label) for label in labels if label.isdecimal()]
-    if not numbers:
-        return []
+    if not (numbers := [int(label) for label in labels if label.isdecimal()]):
+        return
     sure = [one for one in forms["brackets"] if one[2] and int(one[2][-1]) <= max(numbers) + 50]
-    known = {name: [one for one in found if one[2] and labels.keys() >= {*one[2]}] for name, found in forms.items()}
-    if sure or known["raised"]:
-        return sure + known["raised"]
-    most_cited = max(("parentheses", "behind", "glued"), key=lambda name: len({*_all(known[name])}))
-    found = known[most_cited]
+    numbered = {name: [one for one in found if one[2] and labels.keys() >= {*one[2]}] for name, found in forms.items()}
+    if sure := sure + numbered["raised"]:
+        yield from sure
+        return
+    most_cited = max(("parentheses", "behind", "glued"), key=lambda name: len({*_all(numbered[name])}))
     # Words and numbers stand together for many reasons: "interleukin6".
-    return found if most_cited != "glued" or 3 * len({*_all(found)}) >= len(numbers) else []
+    if most_cited != "glued" or 3 * len({*_all(numbered[most_cited])}) >= len(numbers):
+        yield from numbered[most_cited]
 
 
 def _all(found: Sequence[_Cited]) -> Iterator[str]:

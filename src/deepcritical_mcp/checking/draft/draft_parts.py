@@ -361,11 +361,10 @@ def _block(token: Token, inline: Token, lines: Sequence[str], items: list[str]) 
 
 def _read(inline: Token) -> tuple[str, tuple[Mark, ...]]:
     """The text of a block, and its marks."""
-    if not inline.children:
-        text = "\n".join(line.strip(" ") for line in inline.content.split("\n"))
-        return text, tuple(_marks_in(text))
     parts, marks, at, opened = list[str](), list[Mark](), 0, list[tuple[int, str]]()
-    for one in inline.children:
+    if not inline.children:
+        parts.append("\n".join(line.strip(" ") for line in inline.content.split("\n")))
+    for one in inline.children or ():
         kind, content = one.type, ""
         if kind in ("text", "text_special", "code_inline"):
             content = one.content if kind != "code_inline" or "[" not in one.content else " "
@@ -379,16 +378,13 @@ def _read(inline: Token) -> tuple[str, tuple[Mark, ...]]:
         parts.append(content)
         at += len(content)
     text = "".join(parts)
-    return text, tuple(sorted((*marks, *_marks_in(text)), key=lambda mark: mark.start))
-
-
-def _marks_in(text: str) -> Iterator[Mark]:
     for kind, pattern in _IN_TEXT:
         for at, found in enumerate(pattern.finditer(text), 1):
             keys = ",".join(key.rstrip(".,:;?") for key in _KEY.findall(found[0]))
             target = (found[1] or f"{at}i") if kind == "note" else keys
             if target or kind == "raised":
-                yield Mark(kind, *found.span(), target)
+                marks.append(Mark(kind, *found.span(), target))
+    return text, tuple(sorted(marks, key=lambda mark: mark.start))
 
 
 def without_page_breaks(text: str) -> str:

@@ -111,8 +111,15 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     for entry, places in _stray([line for line in lines if line.place not in taken]):
         (unread if entry.reason else read).append(entry)
         taken |= places
-    own = (at for at, one in enumerate(blocks) if at not in apart and one.kind not in ("code", "entry"))
-    parts = ((number, part) for number in own for part in _not_in(taken, number, blocks[number]))
+    parts = list[tuple[int, Block]]()
+    for number, block in enumerate(blocks):
+        if number in apart or block.kind in ("code", "entry"):
+            continue
+        by_place, rest = {(number, at): line for at, line in enumerate(block.source.split("\n"))}, [block]
+        if not taken.isdisjoint(by_place):  # it is partly in a list of references
+            left = "\n".join("" if place in taken else line for place, line in by_place.items())
+            rest = blocks_of_markdown(left) if left.strip() else []
+        parts += ((number, one) for one in rest)
     body = RunningText(parts, read, [lines[one.first].place[0] for one in lists])
     found = body.citations
     references = [DraftReference(at, one.text, one.label) for at, one in enumerate(found.entries, 1)]
@@ -151,15 +158,6 @@ def _of_note(number: int, block: Block) -> Iterator[ListEntry]:
         yield ListEntry(text, (number, 0), label, reason or ("" if is_whole else POINTS))
 
 
-def _not_in(taken: Collection[tuple[int, int]], number: int, block: Block) -> Sequence[Block]:
-    """A block, or of one that is partly in a list of references the rest."""
-    lines = {(number, at): line for at, line in enumerate(block.source.split("\n"))}
-    if lines.keys().isdisjoint(taken):
-        return [block]
-    rest = "\n".join("" if place in taken else line for place, line in lines.items())
-    return blocks_of_markdown(rest) if rest.strip() else []
-
-
 def _sentences(body: RunningText) -> Iterator[CitingSentence]:
     for span in body.sentences:
         references = body.citations.within(*span)
@@ -173,7 +171,7 @@ def _quotations(body: RunningText, references: Sequence[DraftReference]) -> Iter
     written, within = " ".join(_key(one.text) for one in references), body.citations.within
     blocks = {one.start: one.end for one in body.passages if one.block.is_quotation}
     sentences, number = body.sentences or [Span(0, 0)], count(1)
-    for quote in body.quotations():
+    for quote in body.quotations:
         first = max(0, bisect_right(sentences, quote.start, key=lambda one: one.start) - 1)
         last = max(first, bisect_right(sentences, quote.end, key=lambda one: one.start) - 1)
         cited = (
@@ -232,6 +230,7 @@ class RunningText:
     Attributes:
         sentences: without quoted blocks. A mark belongs to the sentence that it follows, also behind the full stop: "in
             mice.1 Then".
+        quotations: what stands between quotation marks, or in quoted blocks, without the marks, in order.
     """
 
     def __init__(self, blocks: Iterable[tuple[int, Block]], entries: Sequence[ListEntry], lists: Sequence[int]) -> None:
@@ -250,6 +249,15 @@ class RunningText:
         )
         told = ((one.start, bare[one.start : one.end].replace("\n", " ")) for one in own)
         self.sentences = [Span(at + one.start, at + one.end) for at, text in told for one in whole_sentences(text)]
+        self.quotations = list[Span]()
+        for one in passages:
+            quoted = (
+                _QUOTED.finditer(self.text, one.start, one.end) if one.block.kind not in ("heading", "code") else ()
+            )
+            within = [Span(*part.span(part.lastindex or 0)) for part in quoted]
+            if one.block.is_quotation and 2 * sum(part.length for part in within) <= one.end - one.start:
+                within = [Span(one.start, one.start + len(one.block.text.partition("\n—")[0]))]
+            self.quotations += within
 
     def claim(self, span: Span) -> str:
         """What a sentence, or a row of a table, says without marks and empty brackets."""
@@ -257,16 +265,6 @@ class RunningText:
         marks = ((one.start - span.start, one.end - span.start) for one in cited if one.is_mark)
         plain = blanked(self.text[slice(*span)], marks).replace("\t", "; ")
         return clean_line(_EMPTY.sub("", clean_line(plain))).strip(" ,;")
-
-    def quotations(self) -> Iterator[Span]:
-        """What stands between quotation marks, or in quoted blocks, without the marks, in order."""
-        for one in self.passages:
-            span = Span(one.start, one.end)
-            quoted = _QUOTED.finditer(self.text, *span) if one.block.kind not in ("heading", "code") else ()
-            within = [Span(*part.span(part.lastindex or 0)) for part in quoted]
-            if one.block.is_quotation and 2 * sum(part.length for part in within) <= span.length:
-                within = [Span(span.start, span.start + len(one.block.text.partition("\n—")[0]))]
-            yield from within
 
 
 _ENTRY = re.compile(
@@ -284,7 +282,19 @@ class ManagerEntries:
 
     def __init__(self, text: str) -> None:
         self.entries, self.unread, self._macros, self.rest = list[ListEntry](), list[ListEntry](), dict[str, str](), ""
-        self._read_csl(text)
+        start = len(text) - len(text.lstrip(" [\n\t"))
+        place = text.find("{", max(start, text.find('"items"'))) if text.startswith("{", start) else -1
+        while place >= 0:  # the items of an array, of an object with "items", or one alone
+            try:
+                item, end = cast(tuple[object, int], json.JSONDecoder().raw_decode(text, place))
+            except (ValueError, RecursionError):
+                self.unread.append(ListEntry(text[place:], reason="JSON that cannot be read"))
+                break
+            if entry := csl_entry(text[place:end], item):
+                self.entries.append(ListEntry(entry.text, label=entry.key))
+            else:
+                self.unread.append(ListEntry(text[place:end], reason="an item of CSL-JSON without title and DOI"))
+            place = text.find("{", end)
         if self.entries:
             return
         self.unread.clear()
@@ -322,22 +332,6 @@ class ManagerEntries:
         entry = read_entry(raw)
         self.entries.append(ListEntry(raw, label=entry.key if entry else ""))
         return raw
-
-    def _read_csl(self, text: str) -> None:
-        """Add the items of an array, of an object with "items", or one alone, up to where the JSON breaks off."""
-        start = len(text) - len(text.lstrip(" [\n\t"))
-        at = text.find("{", max(start, text.find('"items"'))) if text.startswith("{", start) else -1
-        while at >= 0:
-            try:
-                item, end = cast(tuple[object, int], json.JSONDecoder().raw_decode(text, at))
-            except (ValueError, RecursionError):
-                self.unread.append(ListEntry(text[at:], reason="JSON that cannot be read"))
-                break
-            if entry := csl_entry(text[at:end], item):
-                self.entries.append(ListEntry(entry.text, label=entry.key))
-            else:
-                self.unread.append(ListEntry(text[at:end], reason="an item of CSL-JSON without title and DOI"))
-            at = text.find("{", end)
 
 
 def entry_place(number: int) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -93,13 +94,15 @@ def draft_lines(blocks: Sequence[Block]) -> Iterator[DraftLine]:
             yield line
 
 
+@dataclass
 class _Piece:
     """An entry as far as it was read, or what may be one."""
 
-    def __init__(self, line: DraftLine, label: str, *, is_marked: bool) -> None:
-        self.first, self.label, self.is_marked, self.lines = line, label, is_marked, list[str]()
-        self.is_dated = False
-        self.add(line.rest if is_marked or line.kind == "bullet" else line.text)
+    first: DraftLine
+    label: str
+    is_marked: bool
+    lines: list[str] = field(default_factory=list[str])
+    is_dated: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -107,10 +110,6 @@ class _Piece:
         last = self.lines[-1].rstrip()[-400:].rpartition(" ")[2]
         is_end = last[-1:] in '.])}>"”’*' or last[-1:].isdigit() or "/" in last[:-1]
         return is_repeated(self.lines[-1]) or (self.is_dated and is_end)
-
-    def add(self, line: str) -> None:
-        self.lines.append(line)
-        self.is_dated = self.is_dated or has_date_or_id(line) or is_bare_id(line)
 
     def entries(self, *, is_among_marked: bool) -> Sequence[ListEntry]:
         """It, or the identifiers of one that has nothing else, "PMID 1234567, 2345678"."""
@@ -139,9 +138,11 @@ def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
         before = found[-1].lines[-1] if found else ""
         is_inside = before.count("(") > before.count(")") and ")" in line.text.partition("(")[0]  # "(accessed 3⏎March)"
         if at in starts or not found or (not is_inside and begins(line, found[-1])):
-            found.append(_Piece(line, starts.get(at, ""), is_marked=at in starts))
-        else:
-            found[-1].add(line.text)
+            found.append(_Piece(line, starts.get(at, ""), at in starts))
+        piece = found[-1]
+        text = line.rest if at in starts or (piece.first is line and line.kind == "bullet") else line.text
+        piece.lines.append(text)
+        piece.is_dated = piece.is_dated or has_date_or_id(text) or is_bare_id(text)
     return [part for one in found for part in one.entries(is_among_marked=bool(starts))]
 
 
@@ -211,27 +212,27 @@ def with_lists_apart(text: str) -> str:
     """`text` with an empty line before headings of lists, and a line for each entry of a list that is written on one
     line, and for its heading, "References: 1. Berg … 2. Ruiz …"."""
     lines = ("\n" + line if _title(line) in DRAFT_WORDS["list"] else line for line in text.split("\n"))
-    return "\n\n".join(map(_with_list_apart, "\n".join(lines).split("\n\n")))
-
-
-def _with_list_apart(text: str) -> str:
-    starts, chains = list[int](), dict[str, list[int]]()
-    for found in _RUN_IN.finditer(text):
-        form, number = found[1] + found[3], int(found[2])
-        chain = chains.get(form, []) if number > 1 else []
-        if number == len(chain) + 1:
-            chains[form] = [*chain, found.start()]
-            starts = max(starts, chains[form], key=len)
-    parts = [text[one:two] for one, two in pairwise((*starts, len(text)))]
-    pieces = [part.partition(" ")[2] for part in parts]
-    of_lines = [at for at in starts if text[at - 1 : at] in ("", "\n")]
-    if len(starts) < 2 or 2 * len(of_lines) > len(starts) or sum(map(is_whole_entry, pieces)) < _MOST * len(pieces):
-        return text
-    before = text[: starts[0]].rstrip()
-    tails = [" ".join(before.split()[-count:]) for count in (4, 3, 2, 1)]
-    title = next((tail for tail in tails if _title(tail) in DRAFT_WORDS["list"]), "")
-    is_apart = title or not before or "\n" in text[len(before) : starts[0]]
-    return "\n".join((before.removesuffix(title), title, *parts)) if is_apart and not is_prose(pieces[0]) else text
+    paragraphs = "\n".join(lines).split("\n\n")
+    for at, text in enumerate(paragraphs):
+        starts, chains = list[int](), dict[str, list[int]]()
+        for found in _RUN_IN.finditer(text):
+            form, number = found[1] + found[3], int(found[2])
+            chain = chains.get(form, []) if number > 1 else []
+            if number == len(chain) + 1:
+                chains[form] = [*chain, found.start()]
+                starts = max(starts, chains[form], key=len)
+        parts = [text[one:two] for one, two in pairwise((*starts, len(text)))]
+        pieces = [part.partition(" ")[2] for part in parts]
+        of_lines = [one for one in starts if text[one - 1 : one] in ("", "\n")]
+        if len(starts) < 2 or 2 * len(of_lines) > len(starts) or sum(map(is_whole_entry, pieces)) < _MOST * len(pieces):
+            continue
+        before = text[: starts[0]].rstrip()
+        tails = [" ".join(before.split()[-count:]) for count in (4, 3, 2, 1)]
+        title = next((tail for tail in tails if _title(tail) in DRAFT_WORDS["list"]), "")
+        is_apart = title or not before or "\n" in text[len(before) : starts[0]]
+        if is_apart and not is_prose(pieces[0]):
+            paragraphs[at] = "\n".join((before.removesuffix(title), title, *parts))
+    return "\n\n".join(paragraphs)
 
 
 def reference_lists(lines: Sequence[DraftLine]) -> list[FoundList]:

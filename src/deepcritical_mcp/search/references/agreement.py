@@ -103,17 +103,29 @@ class Agreement:
         self._found = find_title(self._written, reference.words, (record.title, record.vernacular_title))
         self._title: Span | None = self._found[:2] if self._found else None
         names = {one.family.lower() for one in record.authors}
-        self._text = years_only(self._written, self._title[0] if self._title else 0, names)
+        self._text = text = years_only(self._written, self._title[0] if self._title else 0, names)
         self._numbers = self._find_numbers()
-        self._journal = find_journal(self._text, self._title, journals_of(record), self._numbers.first)
-        self._bare = blanked(self._text, [self._journal[:2]] if self._journal else [])
-        guess = title_span(self._text) if self._title is None else None
-        least = LEAST_WORDS if self._journal or self._numbers.first >= 0 else 1  # beside a number alone, any word
-        if guess and len(self._strange(self._bare[slice(*guess)], is_title=least == 1)) >= least:
+        self._journal = journal = find_journal(text, self._title, journals_of(record), self._numbers.first)
+        bare = blanked(text, [journal[:2]] if journal else [])
+        guess = title_span(text) if self._title is None else None
+        least = LEAST_WORDS if journal or self._numbers.first >= 0 else 1  # beside a number alone, any word
+        if guess and len(self._strange(bare[slice(*guess)], is_title=least == 1)) >= least:
             self._title = guess
         self._numbers = self._find_numbers()
-        self._people = self._find_people()
-        self._journal_field = self._compare_journal()
+        # Names stand before the title, or with "et al." right behind it; without a title, before the journal.
+        low, high = self._title or (self._next(0, len(text)), len(text))
+        head, people = people_before(text[:low]), PeopleAgreement("absent")
+        start = max(text.find(head), 0)
+        if head and (self._title or journal or self._numbers.first >= 0 or has_author(head, record.authors)):
+            people = compare_people(bare, start, start + len(head), record.authors)
+        if people.verdict == "absent" and (others := ET_AL.search(text, high, self._next(high, len(text)))):
+            people = compare_people(bare, high, others.end(), record.authors)
+        low, true = max(self._title[1] if self._title else 0, people.span[1]), next(iter(journals_of(record)), "")
+        other = other_journal(text, low, self._numbers.first, record.authors) if true and not journal else None
+        span = journal[2:] if journal else other
+        verdict: FieldVerdict = "absent" if not span else "agrees" if journal and journal[:2] == span else "differs"
+        self._journal_field = FieldAgreement("journal", verdict, text[slice(*span)] if span else "", true, span)
+        self._people = people
         self._title = self._title if self._found else self._other_title()
         self._numbers = self._find_numbers()
         self._conclude()
@@ -225,18 +237,6 @@ class Agreement:
         starts = (self._journal.start if self._journal else -1, self._numbers.first)
         return min((one for one in starts if one >= at), default=default)
 
-    def _find_people(self) -> PeopleAgreement:
-        """Those before the title, else with "et al." right behind it; without a title, those before the journal."""
-        text, authors, found = self._text, self._record.authors, PeopleAgreement("absent")
-        head = people_before(text[: self._title[0] if self._title else self._next(0, len(text))])
-        start = max(text.find(head), 0)
-        if head and (self._title or self._journal or self._numbers.first >= 0 or has_author(head, authors)):
-            found = compare_people(self._bare, start, start + len(head), authors)
-        low = self._title[1] if self._title else len(text)
-        if found.verdict == "absent" and (others := ET_AL.search(text, low, self._next(low, len(text)))):
-            found = compare_people(self._bare, low, others.end(), authors)
-        return found
-
     def _other_title(self) -> Span | None:
         """What looks like a title, or what stands between names and journal, or numbers, however short."""
         low, journal = self._people.span[1], self._journal_field.span
@@ -267,14 +267,6 @@ class Agreement:
         verdict = self._found.agreement if span == (start, end) else "differs"
         return FieldAgreement("title", verdict, text[slice(*span)], self._found.true, span)
 
-    def _compare_journal(self) -> FieldAgreement:
-        record, text, journal = self._record, self._text, self._journal
-        true = next(iter(journals_of(record)), "")
-        low, first = max(self._title[1] if self._title else 0, self._people.span[1]), self._numbers.first
-        span = journal[2:] if journal else other_journal(text, low, first, record.authors) if true else None
-        verdict: FieldVerdict = "absent" if not span else "agrees" if journal and journal[:2] == span else "differs"
-        return FieldAgreement("journal", verdict, text[slice(*span)] if span else "", true, span)
-
 
 def is_preprint_server(journal: str) -> bool:
     """Whether the name of a journal is that of a server of preprints."""
@@ -298,21 +290,16 @@ def number_agrees(role: Role, written: str, record: Publication) -> FieldVerdict
     years, true = years_of(record), own_number(role, record)
     if not numbers_of(written) or not numbers_of(true):
         return "absent"
-    if role == "pages":
-        return _pages_agree(written, true)
     if role == "issue":
         return "minor" if numbers_of(written).isdisjoint(numbers_of(true)) else "agrees"
     if role == "volume":
         volumes = numbers_of(true.lower().partition("s")[0]) or numbers_of(true)
         issues = numbers_of(record.issue) if any(map(YEAR.fullmatch, volumes)) else ()
         return "agrees" if number_in(written) in {*volumes, *issues, *map(str, years)} else "differs"
-    year = int(number_in(written))
-    if min(years) <= year <= max(years):
-        return "agrees"
-    return "minor" if min(abs(year - one) for one in years) == 1 else "differs"
-
-
-def _pages_agree(written: str, true: str) -> FieldVerdict:
+    if role == "year":
+        year = int(number_in(written))
+        nearest = 0 if min(years) <= year <= max(years) else min(abs(year - one) for one in years)
+        return "differs" if nearest > 1 else "minor" if nearest else "agrees"
     first, second = _pages(written), _pages(true)
     if "".join(filter(str.isdigit, written)) == "".join(filter(str.isdigit, true)):  # "e00216-22" for "e0021622"
         return "agrees"

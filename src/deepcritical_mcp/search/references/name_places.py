@@ -87,11 +87,12 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
         return PeopleAgreement("absent")
     span = start + people[0].span[0], start + max(people[-1].span[1], others.end() if others else 0)
     is_cut = others is not None or "…" in listed or "..." in listed or len(_PIECE.findall(listed)) > _MOST_NAMES
-    is_short = not is_cut and len(people) < sum(map(_is_person, authors))
+    persons = [at for at, author in enumerate(authors) if author.given or author.initials]
+    is_short = not is_cut and len(people) < len(persons)
     found = PeopleAgreement("agrees", named=len(people) * is_short, span=span)
-    if not any(map(_is_person, authors)):
+    if not persons:
         return found
-    if people[0].at >= 0 and not _is_person(authors[0]):
+    if people[0].at >= 0 and 0 not in persons:
         people = [one for one in people if one.at >= 0]  # others may be members of the group
     first, known = people[0], {one.at for one in people}
     missing = [author for at, author in enumerate(authors) if at not in known]
@@ -193,10 +194,6 @@ def _author_of(named: Sequence[int], keys: set[str], before: Sequence[Person], a
     taken = {one.at for one in before}
     ranks = {at: ({*_family(authors[at])} <= keys, at not in taken, at == len(before)) for at in named}
     return max(named, key=ranks.__getitem__, default=-1)
-
-
-def _is_person(author: AuthorName) -> bool:
-    return bool(author.given or author.initials)
 
 
 def _capitals(letters: str) -> str:

@@ -143,19 +143,6 @@ def written_numbers(text: str) -> list[WrittenNumber]:
     return found
 
 
-def _groups(numbers: Sequence[WrittenNumber], text: str) -> list[list[WrittenNumber]]:
-    """The numbers that stand together, with nothing between them but marks and words of a place."""
-    groups = list[list[WrittenNumber]]()
-    for one in numbers:
-        between = text[groups[-1][-1].end : one.start] if groups else ""
-        is_near = len(between.strip()) <= _FAR and all(word.lower() in JOINING for word in WORD.findall(between))
-        if groups and is_near and len(groups[-1]) < _MOST:
-            groups[-1].append(one)
-        else:
-            groups.append([one])
-    return groups
-
-
 def find_numbers(text: str, hidden: Sequence[Span], record: PlaceNumbers, head: int = 0) -> NumberPlaces:
     """Which number is the year, the volume and so on.
 
@@ -167,7 +154,15 @@ def find_numbers(text: str, hidden: Sequence[Span], record: PlaceNumbers, head: 
     text = without(NOT_OF_THE_PLACE, blanked(text, hidden))
     numbers = written_numbers(text)
     early = [one for one in numbers if one.start < head and one.is_year and not one.last]
-    groups = _groups([one for one in numbers if one.start >= head], text) or [[]]
+    groups = list[list[WrittenNumber]]()  # of numbers with nothing between them but marks and words of a place
+    for one in (one for one in numbers if one.start >= head):
+        between = text[groups[-1][-1].end : one.start] if groups else ""
+        is_near = len(between.strip()) <= _FAR and all(word.lower() in JOINING for word in WORD.findall(between))
+        if groups and is_near and len(groups[-1]) < _MOST:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    groups = groups or [[]]
     matched = [len({role for one in group for role in ROLES if _is(role, one, record)}) for group in groups]
     main = groups[max(range(len(groups)), key=lambda at: (matched[at], len(groups[at]) > 1, -at))]
     years = [*early, *(one for one in main if one.is_year and not (one.last and one.lead == "pages"))]
@@ -216,14 +211,11 @@ def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     """What it costs to take a number for one with a role."""
     if one.lead and one.lead != role and role != "year":
         return 2.0
-    form = 0.0 if one.lead == role else _form(role, one)
+    is_range, form = bool(one.last), 0.0  # how little it looks like one
+    if role == "volume" and not one.lead:
+        form = 0.6 * one.is_year + 0.5 * is_range + 0.8 * one.in_brackets
+    elif role == "issue" and not one.lead:
+        form = (0.5 + 0.5 * is_range) * (not one.in_brackets) + 0.6 * one.is_year
+    elif role == "pages" and not one.lead:
+        form = 0.8 * (one.in_brackets and not is_range) - 0.05 * is_range
     return 0.1 * form if _is(role, one, record) else (_OTHER[role] if record.get(role) else _FREE) + form
-
-
-def _form(role: Role, one: WrittenNumber) -> float:
-    """How little a number looks like one with a role."""
-    if role == "volume":
-        return 0.6 * one.is_year + 0.5 * bool(one.last) + 0.8 * one.in_brackets
-    if role == "issue":
-        return (0.5 + 0.5 * bool(one.last)) * (not one.in_brackets) + 0.6 * one.is_year
-    return 0.8 * (one.in_brackets and not one.last) - 0.05 * bool(one.last) if role == "pages" else 0.0

@@ -17,7 +17,6 @@ from deepcritical_mcp.identifiers import (
     arxiv_doi,
     normalize_doi,
     normalize_pmcid,
-    normalize_pmid,
     normalize_trial,
     record_ids,
 )
@@ -87,7 +86,7 @@ STATED = re.compile(
 )
 _NUMBER = re.compile(r"\([^()]{1,60}\)|([1-9][0-9]{0,8})")
 """A number, which is none within brackets: "30000001 (Berg 2019) and 30000002"."""
-_NORMALIZED = {"pmid": normalize_pmid, "doi": normalize_doi, "nct": normalize_trial, "pmcid": normalize_pmcid}
+_NORMALIZED = {"doi": normalize_doi, "nct": normalize_trial, "pmcid": normalize_pmcid}
 
 
 class StatedId(NamedTuple):
@@ -110,21 +109,19 @@ def stated_ids(text: str) -> Iterator[StatedId]:
             at, numbers = found.start(kind), [one for one in _NUMBER.finditer(found[kind]) if one[1]]
             for one in numbers:
                 start = at + one.start() if one is not numbers[0] else found.start()
-                yield _stated("pmid", one[1], start, at + one.end(), f"PMID {one[1]}")
+                ids, key = RecordIds(pmid=one[1]), f"pmid:{one[1]}"
+                yield StatedId(ids, key, "pmid", f"PMID {one[1]}", start, at + one.end())
+            continue
+        value, address = balanced(found[kind]), ""
+        end = found.end() if kind == "pmcid" else found.start(kind) + len(value)
+        if kind == "link":
+            ids, address = record_ids(value), value.rstrip("/").lower() if "." in value else ""
+        elif kind == "arxiv":
+            ids = RecordIds(doi=arxiv_doi(value))
         else:
-            value = balanced(found[kind])
-            end = found.end() if kind == "pmcid" else found.start(kind) + len(value)
-            yield _stated(kind, value, found.start(), end, value)
-
-
-def _stated(kind: str, value: str, start: int, end: int, written: str) -> StatedId:
-    if kind == "link":
-        ids, address = record_ids(value), value.rstrip("/").lower() if "." in value else ""
-    else:
-        name = "doi" if kind == "arxiv" else kind
-        ids, address = RecordIds(**{name: arxiv_doi(value) if kind == "arxiv" else _NORMALIZED[kind](value)}), ""
-    key = next((f"{name}:{one.lower()}" for name, one in ids._asdict().items() if one), address)
-    return StatedId(ids, key, kind, written, start, end)
+            ids = RecordIds(**{kind: _NORMALIZED[kind](value)})
+        key = next((f"{name}:{one.lower()}" for name, one in ids._asdict().items() if one), address)
+        yield StatedId(ids, key, kind, value, found.start(), end)
 
 
 def balanced(address: str) -> str:

@@ -286,24 +286,22 @@ def title_span(text: str) -> Span | None:
         if end >= at:
             segments.append((at, end))
             at = max(at, following)
-    scores = [_score(text[slice(*one)], is_before_number=bool(_NUMBER_NEXT.match(text, one[1]))) for one in segments]
+    scores = list[float]()
+    for start, end in segments:  # a title has many words in small letters, and no initials
+        part = text[start:end]
+        words = WORD.findall(part)
+        if part.isupper() and sum(len(word) > 1 for word in words) >= LEAST_WORDS:  # all of it in capitals
+            words = [word if len(word) < 4 and word.lower() not in FUNCTION_WORDS else word.lower() for word in words]
+        long = [word for word in words if len(word) > 1]
+        small = [word for word in long if word[0].islower()]
+        telling = sum(word not in FUNCTION_WORDS for word in small)
+        initials = sum(word.isupper() and len(word) <= 3 for word in words)
+        score = len(small) + 0.5 * (len(long) - len(small)) - 1.5 * initials
+        # In front of numbers stands a journal, which has capitals.
+        is_other = _NUMBER_NEXT.match(text, end) or (not telling and YEAR.search(part))
+        scores.append(telling if is_other else score)
     best = max(range(len(segments)), key=scores.__getitem__)
     if scores[best] < _LEAST_SCORE:
         return None
     start, end = segments[best]
     return end - len(text[start:end].lstrip(_ENDS)), end
-
-
-def _score(segment: str, *, is_before_number: bool) -> float:
-    """How much a part of a reference looks like a title: many words in small letters, no initials; in front of numbers
-    stands a journal, which has capitals."""
-    words = WORD.findall(segment)
-    if segment.isupper() and sum(len(word) > 1 for word in words) >= LEAST_WORDS:  # a whole title in capitals
-        words = [word if len(word) < 4 and word.lower() not in FUNCTION_WORDS else word.lower() for word in words]
-    long = [word for word in words if len(word) > 1]
-    small = [word for word in long if word[0].islower()]
-    telling = sum(word not in FUNCTION_WORDS for word in small)
-    if is_before_number or (not telling and YEAR.search(segment)):
-        return telling
-    initials = sum(word.isupper() and len(word) <= 3 for word in words)
-    return len(small) + 0.5 * (len(long) - len(small)) - 1.5 * initials

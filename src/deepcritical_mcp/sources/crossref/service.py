@@ -228,19 +228,6 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
     return ProviderRequestError(NAME, f"{TITLE} refused the request: {reason}.")
 
 
-def _batches(dois: Sequence[str]) -> Iterator[list[str]]:
-    """DOIs in batches that fit into one URL each."""
-    batch = list[str]()
-    for doi in dois:
-        longer = quote("".join(f"doi:{one}," for one in (*batch, doi)), safe="")
-        if batch and (len(batch) == MAX_DOIS or len(longer) > MAX_FILTER):
-            yield batch
-            batch = []
-        batch.append(doi)
-    if batch:
-        yield batch
-
-
 def _works(response: httpx.Response, read: Callable[[Work], T], dois: Sequence[str]) -> dict[str, T]:
     """The works that were asked for, each under its own DOI; ProviderResponseError if some were left out."""
     items = _items(response)
@@ -303,9 +290,14 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         `select` names the fields to send; all by default. A DOI with a comma is asked for alone, since a comma ends a
         filter.
         """
-        wanted = list(dict.fromkeys(dois))
+        wanted, batches = list(dict.fromkeys(dois)), [list[str]()]
+        for doi in (doi for doi in wanted if "," not in doi):
+            longer = quote("".join(f"doi:{one}," for one in (*batches[-1], doi)), safe="")
+            if batches[-1] and (len(batches[-1]) == MAX_DOIS or len(longer) > MAX_FILTER):  # it must fit into a URL
+                batches.append([])
+            batches[-1].append(doi)
         found: dict[str, T] = {}
-        for batch in _batches([doi for doi in wanted if "," not in doi]):
+        for batch in filter(None, batches):
             asked = {"filter": ",".join(f"doi:{doi}" for doi in batch), "rows": str(MAX_DOIS), "select": select}
             found |= await self._api.get("works", asked, lambda one, batch=batch: _works(one, read, batch), kind=read)
         for doi in (doi for doi in wanted if "," in doi):
@@ -323,13 +315,14 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         return ""
 
     def accepts(self, ids: RecordIds) -> bool:
-        return _is_doi(normalize_doi(ids.doi))
+        return BARE_DOI.fullmatch(normalize_doi(ids.doi)) is not None
 
     async def records(self, wanted: Sequence[RecordIds]) -> Sequence[Publication | str]:
         """One request, and up to three more that ask who registered the DOIs that Crossref does not have."""
         dois = [normalize_doi(ids.doi) for ids in wanted]
-        found = await self.works(list(filter(_is_doi, dois)), read_work)
-        agencies = await self._agencies([doi for doi in dois if _is_doi(doi) and doi not in found])
+        valid = list(filter(BARE_DOI.fullmatch, dois))
+        found = await self.works(valid, read_work)
+        agencies = await self._agencies([doi for doi in valid if doi not in found])
         return [found.get(doi) or (_remark(doi, agencies[doi]) if doi in agencies else "") for doi in dois]
 
     async def match(self, reference: str) -> Sequence[Publication]:
@@ -338,7 +331,7 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         return await self._api.get("works", asked, lambda answer: [*map(read_work, _items(answer))])
 
     async def notices(self, dois: Sequence[str]) -> Mapping[str, tuple[StatusNotice, ...]]:
-        return await self.works(list(filter(_is_doi, dois)), updates_of, select=SELECT)
+        return await self.works(list(filter(BARE_DOI.fullmatch, dois)), updates_of, select=SELECT)
 
     async def _agencies(self, dois: Sequence[str]) -> dict[str, str]:
         """With whom DOIs are registered, as far as that is found out, "" if with nobody; an outage leaves it open."""
@@ -354,10 +347,6 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         public = "public pool: 1 request per second, 3 with an email address (NCBI_EMAIL)"
         told = f"answers; {'polite pool: 3 requests per second' if self._is_polite else public}"
         return (SourceCheck.answering(self.title, lambda: self.agency(_SAMPLE), told),)
-
-
-def _is_doi(doi: str) -> bool:
-    return bool(BARE_DOI.fullmatch(doi))
 
 
 def _remark(doi: str, agency: str) -> str:
