@@ -293,6 +293,11 @@ ReferenceOutcomes = tuple[Sequence[ReferenceOutcome], Sequence[str], Sequence[st
 """What became of each reference, in order, the outages on the way, and what else to know, in words."""
 
 
+def _traced(reference: DraftReference) -> TracedReference:
+    read = read_reference(reference.text)
+    return TracedReference(reference, read, unchecked_work(reference.text, read))
+
+
 class ReferenceChecker:
     """Checks references, all of them together in as few requests as the services allow."""
 
@@ -306,9 +311,7 @@ class ReferenceChecker:
         """What became of each reference, in order. Keeps nothing in the session, but uses what it has."""
         begun = anyio.current_time()
         end = begun + seconds_before(TO_KEEP_RESULTS, cap=SECONDS)
-        read = await anyio.to_thread.run_sync(lambda: [read_reference(one.text) for one in references])
-        works = map(unchecked_work, (one.text for one in references), read)
-        traced = [*map(TracedReference, references, read, works)]
+        traced = await anyio.to_thread.run_sync(lambda: [_traced(one) for one in references])
         await progress(0.05, "looking up the numbers of the references")
         await self._by_number(traced, session, end)
         await progress(0.3, "looking for references without a number")

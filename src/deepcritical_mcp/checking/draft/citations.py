@@ -155,9 +155,11 @@ def _by_label(
         cited = (one for part in parts for one in (part, *(part[:1] + number for number in _expanded(part))))
         if known := tuple(one for one in cited if one in labels and not one.isdecimal()):
             yield *found.span(), known
-    if not (numbers := [int(label) for label in labels if label.isdecimal()]):
+    numbers = [int(label) for label in labels if label.isdecimal()]
+    if not numbers:
         return
-    sure = [one for one in forms["brackets"] if one[2] and int(one[2][-1]) <= max(numbers) + 50]
+    most = max(numbers) + 50
+    sure = [one for one in forms["brackets"] if one[2] and int(one[2][-1]) <= most]
     numbered = {name: [one for one in found if one[2] and labels.keys() >= {*one[2]}] for name, found in forms.items()}
     if sure := sure + numbered["raised"]:
         yield from sure
