@@ -84,8 +84,8 @@ STAGES: dict[str, tuple[str, ...]] = {
     ),
     "words index": (
         f"{OURS}evidence.text_index:words_of",
-        f"{OURS}evidence.lexical:LexicalIndex.add",
-        f"{OURS}evidence.lexical:LexicalIndex.score",
+        f"{OURS}evidence.text_index:LexicalIndex.add",
+        f"{OURS}evidence.text_index:LexicalIndex.score",
     ),
     "ranking": (f"{OURS}evidence.searching:Search.best",),
     "passages shown": (f"{OURS}evidence.store:shortened", f"{OURS}evidence.paper_passages:_indexed"),

@@ -21,8 +21,14 @@ from deepcritical_mcp.evidence.clustering import (
     clusters_of,
     member_of,
 )
-from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, base_id, conflict, title_similarity
-from deepcritical_mcp.evidence.identity_values import CLAIMED, identity_numbers
+from deepcritical_mcp.evidence.identity import (
+    CLAIMED,
+    SAME_DOCUMENT,
+    base_id,
+    conflict,
+    identity_numbers,
+    title_similarity,
+)
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.stored_items import GONE, KeptItem
 from deepcritical_mcp.evidence.text_index import (

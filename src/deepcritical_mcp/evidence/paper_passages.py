@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Awaitable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
-from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -20,13 +19,28 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, Passage, is_table, long_passages, short_passages
+from deepcritical_mcp.evidence.chunking import (
+    PASSAGE_LENGTH,
+    Passage,
+    by_place,
+    is_table,
+    long_passages,
+    short_passages,
+)
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, UNCALIBRATED, Calibration
 from deepcritical_mcp.evidence.embedding.service import BUSY
-from deepcritical_mcp.evidence.lexical import LexicalScores, hybrid_scores, scores_among
-from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
+from deepcritical_mcp.evidence.passage_quotes import PassagePage, page_of, together
 from deepcritical_mcp.evidence.storage.stored_items import Vector
-from deepcritical_mcp.excerpts import Span, best_sentences, has_figures, quoted, section_labels, sentences
+from deepcritical_mcp.evidence.text_index import (
+    ABOUT_PREPARING,
+    LexicalScores,
+    hybrid_scores,
+    priority,
+    scores_among,
+    section_standing,
+    standings,
+)
+from deepcritical_mcp.excerpts import Span, best_sentences, quoted, section_labels, sentences
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentPassage, Evidence, Publication, Text
 from deepcritical_mcp.text import CONJUNCTIONS, NEGATIONS, QUESTION_WORDS
 
@@ -253,92 +267,14 @@ async def shortened(embedder: PassageEmbedder, question: str, texts: Mapping[str
     sentences that answer best, in their context, with gaps marked; what is labeled results before methods."""
     long = [text for text, length in texts.items() if len(text) > length + SHORT_OVERRUN]
     scores = await score_sentences(embedder, question, long)
-    is_of_place = not _ABOUT_PREPARING.search(question)
+    is_of_place = not ABOUT_PREPARING.search(question)
 
     def chosen(text: str, some: Sequence[SentenceScore]) -> list[Span]:
-        places = [_of_section((label,), "") if is_of_place else 0.0 for label in section_labels(text)]
+        places = [section_standing((label,), "") if is_of_place else 0.0 for label in section_labels(text)]
         totals = [score.total + place for score, place in zip(some, places, strict=True)]
         return best_sentences(text, totals, texts[text])
 
     return {text: quoted(text, chosen(text, some)) for text, some in zip(long, scores, strict=True)}
-
-
-REPORTS, PREPARES, FIGURES = 0.1, -0.15, 0.05
-"""Added to the score of a passage, which is in 0..1. bench/passages.py, on half of the papers of Evidence Inference:
-within 1,500 characters the answer of 95 instead of 78 % of the questions."""
-OF_A_WHOLE = REPORTS + FIGURES
-"""The same for an abstract or a note as a whole."""
-OTHER_QUANTITY = -0.03
-"""For each quantity of the question for which a passage has only other values with the same unit."""
-
-_REPORTING = re.compile(
-    r"result|finding|outcome|conclusion|efficacy|safety|effect|adverse|abstract|key (?:message|point)", re.I
-)
-_PREPARING = re.compile(
-    r"method|material|introduction|background|eligib|criteria|design|patients and|subjects and|statistic|procedure"
-    r"|participants|recruit|sample size|randomi[sz]ation|setting|ethic|funding|acknowledg|interests|conflict|contribut"
-    r"|abbreviation|data analys|supplement|availability",
-    re.I,
-)
-_ABOUT_PREPARING = re.compile(
-    r"method|eligib|criteri|protocol|blind|allocat|concealment|recruit|sample size|statistical|ethic|funded|funding"
-    r"|sponsor|conflicts? of interest|questionnaire|\b(?:how|where|when) (?:was|were|did)\b|\bmeasured\b",
-    re.I,
-)
-_QUANTITY = re.compile(r"(\d(?<![\w.,]\d)\d{0,8}(?:[.,]\d{1,9})?)[\s-]{0,2}([a-zµμ][a-z/]{0,9}|%)")
-
-
-def priority(passage: Passage, question: str, known: float) -> float:
-    """What is added to the score of a passage of a long text for a question; `known` is its standing."""
-    asked, is_about_preparing = _asked(question)
-    place = 0.0 if is_about_preparing else known
-    text = passage.quotation.lower().replace("μ", "µ") if asked else ""
-    if not any(unit in text for _, unit in asked):  # most passages have none of its units
-        return place
-    found = _quantities(text)
-    others = {unit for _, unit in found}
-    return place + OTHER_QUANTITY * sum(one not in found and one[1] in others for one in asked)
-
-
-def standings(some: Iterable[Passage]) -> list[float]:
-    """What the places and the figures of passages add, unless the question is how a study was prepared."""
-    found: list[float] = []
-    text, is_study = None, False
-    for passage in some:
-        if passage.text is not text:  # those of a text follow one another
-            text = passage.text
-            titles = " ".join({title for one in text.parts for title in one.path}).lower()
-            # A review or a guideline reports in all of its sections.
-            is_study = "method" in titles and ("result" in titles or "finding" in titles)
-        place = _of_section((), passage.text.kind)
-        if part := passage.part:
-            place = _of_section(part.path, part.kind) if is_study else REPORTS
-        found.append(place + FIGURES * has_figures(passage.quotation))
-    return found
-
-
-@lru_cache(64)
-def _asked(question: str) -> tuple[frozenset[tuple[str, str]], bool]:
-    """The quantities of a question, and whether it asks how a study was prepared."""
-    return _quantities(question), _ABOUT_PREPARING.search(question) is not None
-
-
-@lru_cache(4_096)
-def _of_section(path: tuple[str, ...], kind: str) -> float:
-    """By the outermost title that says it; a table reports unless its section prepares."""
-    for title in path:
-        if _REPORTING.search(title):
-            return REPORTS
-        if _PREPARING.search(title):
-            return PREPARES
-    return REPORTS if kind in ("table", "abstract") else 0.0
-
-
-@lru_cache(4_096)
-def _quantities(text: str) -> frozenset[tuple[str, str]]:
-    """The numbers with their units, of which the first letters count: "12 weeks" is "12-week"."""
-    plain = text.lower().replace("μ", "µ")
-    return frozenset((number.replace(",", "."), unit[:4]) for number, unit in _QUANTITY.findall(plain))
 
 
 ABSTRACT = "abstract"

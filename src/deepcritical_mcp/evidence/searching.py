@@ -12,13 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.chunking import EVERYTHING, Passage, Scope, indexed_text, own_title
+from deepcritical_mcp.evidence.chunking import EVERYTHING, Passage, Scope, by_place, indexed_text, own_title
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, Calibration
-from deepcritical_mcp.evidence.lexical import hybrid_scores, scores_among
-from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, OF_A_WHOLE, Embedded, best_within, priority
-from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
+from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, Embedded, best_within
+from deepcritical_mcp.evidence.passage_quotes import PassagePage, page_of, together
 from deepcritical_mcp.evidence.storage.stored_items import Vector
-from deepcritical_mcp.evidence.text_index import WordScores, is_passage, split_unit, unit_of
+from deepcritical_mcp.evidence.text_index import (
+    OF_A_WHOLE,
+    WordScores,
+    hybrid_scores,
+    is_passage,
+    priority,
+    scores_among,
+    split_unit,
+    unit_of,
+)
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     DocumentPassage,

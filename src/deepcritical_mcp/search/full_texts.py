@@ -28,8 +28,7 @@ from deepcritical_mcp.errors import (
     SessionBusyError,
     SessionFullError,
 )
-from deepcritical_mcp.evidence.identity import bears_out
-from deepcritical_mcp.evidence.identity_values import identity_of
+from deepcritical_mcp.evidence.identity import bears_out, identity_of
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import SESSION, Attempt, FetchVerdict, Publication, Text, TextKind
 from deepcritical_mcp.net.client import InFlight

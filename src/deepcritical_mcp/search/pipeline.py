@@ -22,7 +22,7 @@ from deepcritical_mcp.errors import (
     SessionBusyError,
     SessionFullError,
 )
-from deepcritical_mcp.evidence.identity_values import copies
+from deepcritical_mcp.evidence.comparisons import copies
 from deepcritical_mcp.models import (
     Evidence,
     ProviderReport,
