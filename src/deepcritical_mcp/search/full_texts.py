@@ -55,9 +55,8 @@ from deepcritical_mcp.search.record_finder import (
     other_number,
     stub_of,
 )
-from deepcritical_mcp.search.recording import Recording, lookup_entry
 from deepcritical_mcp.search.reference_finder import ReferenceFinder
-from deepcritical_mcp.search.search_steps import ReadingSession
+from deepcritical_mcp.search.search_steps import ReadingSession, Recording, lookup_entry
 from deepcritical_mcp.sources.base import Service, Source, in_time
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.text import clean_line, counted

@@ -41,17 +41,17 @@ from deepcritical_mcp.search.citing import (
     pooled,
 )
 from deepcritical_mcp.search.record_finder import for_each
-from deepcritical_mcp.search.recording import Recording, new_entry
 from deepcritical_mcp.search.search_steps import (
     NOTHING_FOUND,
     Kept,
     Outcome,
-    Page,
     Ranking,
+    Recording,
     ask_source,
     fuse,
     gather,
     known_ids,
+    new_entry,
     provider_reports,
     search_failure,
     stubs_of,
@@ -395,6 +395,22 @@ class SourceSearch:
             return ""
         is_other = spelling and spelling.casefold() != query.casefold()
         return f'Nothing found. Did you mean "{spelling}"?' if is_other else ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """The part of a ranking that answers a request: `ids` to show, best first, and where the next page begins (or -1).
+
+    `known` are the ids of results that are in the session already, `unwanted` ones do not match the request; `left_out`
+    says which. `examined` results of the ranking were looked at.
+    """
+
+    ids: tuple[str, ...]
+    next_offset: int
+    known: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    unwanted: int = 0
+    examined: int = 0
 
 
 def _reach(page: Page, ranking: Ranking, request: SearchRequest) -> Iterator[str]:

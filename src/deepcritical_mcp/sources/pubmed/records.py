@@ -22,9 +22,9 @@ from deepcritical_mcp.models import (
     language_names,
     status_from_links,
 )
+from deepcritical_mcp.net.fields import authors_at, field_table, fields_at
 from deepcritical_mcp.reading.jats_text import SUBSCRIPTS, SUPERSCRIPTS, in_script
 from deepcritical_mcp.reading.xml_tree import XmlError, first, new_element, read_xml
-from deepcritical_mcp.sources.fields import authors_at, field_table, fields_at
 from deepcritical_mcp.sources.pubmed.eutils import refuse_other_data, refuse_xml_errors, unreadable
 from deepcritical_mcp.text import MONTHS, clean_line, clean_text, limited
 
