@@ -305,8 +305,8 @@ class Batch:
         book, the same note on two papers); an id once given never moves to another publication."""
         if before and base_id(before) == base:
             return before
-        gone = [id for id in affected if base_id(id) != base]
-        if not self._catalogue.has_id(base, gone):
+        gone = {id for id in affected if base_id(id) != base}
+        if gone.issuperset(self._catalogue.having(base)) and (base in gone or base not in self._catalogue):
             return base
         digest = cluster[0].digest
         while f"{base}#{digest}" in self._catalogue:

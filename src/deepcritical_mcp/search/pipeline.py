@@ -54,7 +54,6 @@ from deepcritical_mcp.search.search_steps import (
     new_entry,
     provider_reports,
     search_failure,
-    stubs_of,
 )
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.sources.base import SearchRequest, Source
@@ -136,7 +135,7 @@ class SourceSearch:
             held = await session.known(chosen)
             chosen = [one for one, id in zip(chosen, held, strict=True) if not id]
         known = len(found) - unwanted - len(chosen)
-        unrelated = stubs_of(source, page.ids, records)
+        unrelated = [records[id] if id in records else source.stub(id) for id in page.ids]
         kept = await self._kept(chosen, queries[0], ranking, session, recording, unrelated)
         reach = _reach(page, ranking, request)
         places, offsets = {records[id].id: place for place, id in enumerate(ranking.ids, 1) if id in records}, ()

@@ -71,13 +71,6 @@ class Outcome:
     answer: Answer = _NO_ANSWER
     error: DeepCriticalError | None = None
 
-    @property
-    def reports(self) -> Sequence[ProviderReport]:
-        """The outcome for each provider behind the source."""
-        causes = self.error.causes if isinstance(self.error, AllProvidersFailedError) else ()
-        named = [(getattr(one, "provider", ""), one.message) for one in causes]
-        return (*self.answer.reports, *(ProviderReport(name=one, status="failed", detail=why) for one, why in named))
-
     def report(self, index: int) -> QueryReport:
         """For the result; `results` counts all that the source has, or what a provider behind it sent."""
         if self.error:
@@ -239,7 +232,13 @@ def with_advice(error: ProviderError) -> str:
 def provider_reports(source: Source, outcomes: Sequence[Outcome], total: int) -> tuple[ProviderReport, ...]:
     """The outcome for each provider over all variants, in the order in which they are asked."""
     by_name: dict[str, list[ProviderReport]] = {}
-    for reports in sorted((one.reports for one in outcomes), key=len, reverse=True):
+    told: list[Sequence[ProviderReport]] = []
+    for one in outcomes:
+        causes = one.error.causes if isinstance(one.error, AllProvidersFailedError) else ()
+        named = [(getattr(cause, "provider", ""), cause.message) for cause in causes]
+        failed = (ProviderReport(name=name, status="failed", detail=why) for name, why in named)
+        told.append((*one.answer.reports, *failed))
+    for reports in sorted(told, key=len, reverse=True):
         for report in reports:
             by_name.setdefault(report.name, []).append(report)
     if not by_name:
@@ -296,13 +295,8 @@ async def known_ids(
     source: Source, ids: Sequence[str], records: Mapping[str, Publication], session: EvidenceStore
 ) -> dict[str, str]:
     """The session's id of a publication, for each of the source's ids that the session knows."""
-    known = await session.known(stubs_of(source, ids, records))
+    known = await session.known([records[id] if id in records else source.stub(id) for id in ids])
     return {id: one for id, one in zip(ids, known, strict=True) if one}
-
-
-def stubs_of(source: Source, ids: Sequence[str], records: Mapping[str, Publication]) -> list[Publication]:
-    """The records, or enough of them to recognize them in a session."""
-    return [records[id] if id in records else source.stub(id) for id in ids]
 
 
 async def gather(
