@@ -68,7 +68,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         f"{OURS}evidence.adding:Batch.add",
         f"{OURS}evidence.adding:Decision.outcome",
     ),
-    "passages": (f"{OURS}evidence.paper_passages:_texts",),
+    "passages": (f"{OURS}evidence.session_access:_texts",),
     "model": (f"{OURS}evidence.embedding.service:OnnxModel.embed",),
     "turns and cache of the model": (
         f"{OURS}evidence.embedding.service:EmbeddingService._vectors",

@@ -34,7 +34,7 @@ from deepcritical_mcp.deadline import (
     seconds_left,
 )
 from deepcritical_mcp.errors import DeadlineExceededError, EvidenceStoreError, InvalidInputError, SessionBusyError
-from deepcritical_mcp.evidence.paper_passages import PassageEmbedder
+from deepcritical_mcp.evidence.session_access import PassageEmbedder
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import (
     CHECK_TOOL,

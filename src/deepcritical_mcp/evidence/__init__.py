@@ -6,7 +6,7 @@ rest.
 Adding: `adding` (merged or new), `clustering` (what is one publication), `identity` (what identifies one, and whether
 two are the same), by their `titles` and by `comparisons` of texts, names and journals.
 In memory: `catalogue` (all publications), `text_index` (their passages and words, and how these rank).
-Finding: `chunking` (texts into passages), `searching` (a session), `paper_passages` (vectors, and which passages of one
-text answer a question), `passage_quotes` (what is shown of it).
+Finding: `chunking` (texts into passages), `searching` (a session), `paper_passages` (which passages of one text answer
+a question), `passage_quotes` (what is shown of it).
 `embedding` holds the models, `storage` the places where sessions are kept.
 """
