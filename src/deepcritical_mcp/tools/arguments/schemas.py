@@ -156,7 +156,7 @@ class _Reading:
     def takes(self, name: str, value: object) -> bool:
         """Read one argument; False if it is not known."""
         known, key = self._known, plain_name(name)
-        texts = cast("list[object]", value) if isinstance(value, list) else []
+        texts = _items_of(value)
         joined = " ".join(map(str, texts))
         if "variants" in known and texts[1:] and (name == "query" or is_of_kind(name, "queries")):
             either = f"{_written('query', texts[0])}, {_written('variants', texts[1:])} (searched one by one)"
@@ -234,6 +234,10 @@ class _Reading:
         """The field of an item that an argument names; "" if it names none, or there are no items."""
         fields = self._known.get("items", {}).get("items", {}).get("properties", {})
         return argument_named(name.removesuffix("s"), fields) or argument_named(name, fields)
+
+
+def _items_of(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def _written(name: str, value: object) -> str:
