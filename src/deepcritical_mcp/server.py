@@ -211,8 +211,13 @@ class DeepCriticalServer(MCPServer[AppContext]):
             if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:  # which announce it in another way
                 await context.session.send_resource_list_changed()
         meta: dict[str, Any] | None = None
-        is_of_session = isinstance(result, SearchResult | EvidenceList) and result.session_id  # not of several
-        if spec.on_board and context is not None and is_of_session and client_supports_apps(context):
+        if (
+            spec.on_board
+            and context is not None
+            and isinstance(result, SearchResult | EvidenceList)
+            and result.session_id  # not of several sessions
+            and client_supports_apps(context)
+        ):
             with suppress(SessionError):  # it has ended in the meantime; the result goes without its map
                 store = await read_session(context, result.session_id)
                 meta = dict(await session_meta(store, result.evidence))

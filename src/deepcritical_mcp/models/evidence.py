@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field
 
@@ -164,7 +164,7 @@ class Text(Value):
 def _merged_texts(first: Sequence[Text], second: Sequence[Text]) -> tuple[Text, ...]:
     """All texts of both. Of two with the same kind and origin, the one with parts is kept, then the longer one; all
     notes are kept, and the record of a trial besides its whole registration, which has parts."""
-    kept: dict[tuple[object, ...], tuple[Sequence[object], Sequence[Any], Text]] = {}
+    kept: dict[tuple[object, ...], tuple[tuple[bool, bool, int, bool], tuple[bool, bool, bool, int, str], Text]] = {}
     for text in (*first, *second):
         content, is_users, is_missing = text.content, text.is_users, text.content == NO_ABSTRACT
         is_kept_apart = text.kind == "note" or (is_users and text.kind == "page")
