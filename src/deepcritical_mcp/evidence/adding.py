@@ -15,8 +15,9 @@ import numpy as np
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.clustering import Cluster, Match, Member, Placement, combined, member_of
+from deepcritical_mcp.evidence.comparisons import opposed
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
-from deepcritical_mcp.evidence.identity import Identity, base_id, conflict, opposed, tells_apart, title_similarity
+from deepcritical_mcp.evidence.identity import Identity, base_id, conflict, tells_apart, title_similarity
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector
 from deepcritical_mcp.evidence.text_index import Layout, has_other_texts
 from deepcritical_mcp.models import Evidence, Publication, merged, united

@@ -19,7 +19,7 @@ from deepcritical_mcp.evidence.titles import (
     plain_letters,
     tokens,
 )
-from deepcritical_mcp.models import AuthorName
+from deepcritical_mcp.models import AuthorName, Publication
 from deepcritical_mcp.text import normalized
 
 COMPARED = 4_000
@@ -31,6 +31,7 @@ COPIED = 0.75
 
 Copies = Literal["same", "other words", "contradicted", "different"]
 
+_NEGATION = re.compile(r"\b\w+n['’]t\b")
 _NAME_WORD = re.compile(r"[^\W\d_]+")
 _JOURNAL_FILLERS = frozenset({"the", "of", "and", "in", "for", "on"})
 _TAG = re.compile(r"</?\w[^<>]*>")
@@ -39,6 +40,19 @@ _SIGNED = re.compile(
     r"(?<![^\W_])([^\W_]{1,40})(?: ?\()?([+-](?:/[+-])?)(?![\w+/-])|(?:(?<=[\s(\[=])|^)([+-])(\d+(?:\.\d+)?)"
 )
 """CD4+, ER(-), Apoe+/-; +8, -8."""
+
+
+def opposed(one: Publication, other: Publication) -> bool:
+    """Whether two nearly equal texts differ in a negation ("X is essential", "X is not essential")."""
+    texts = [each.text.content[:COMPARED] if each.text.parts else each.text.content for each in (one, other)]
+    return negations_in(one.title) != negations_in(other.title) or (
+        negations_in(texts[0]) != negations_in(texts[1]) and fuzz.ratio(texts[0].casefold(), texts[1].casefold()) >= 85
+    )
+
+
+def negations_in(text: str) -> int:
+    """How many words of a text deny something."""
+    return len(_NEGATION.findall(text.casefold())) + sum(word in DENIALS for word in tokens(text))
 
 
 def opposite_signs(one: str, other: str) -> bool:

@@ -14,9 +14,15 @@ from typing import Literal
 
 from rapidfuzz import fuzz
 
-from deepcritical_mcp.evidence.comparisons import COMPARED, copies, opposite_signs, same_author, same_journal
+from deepcritical_mcp.evidence.comparisons import (
+    COMPARED,
+    copies,
+    negations_in,
+    opposite_signs,
+    same_author,
+    same_journal,
+)
 from deepcritical_mcp.evidence.titles import (
-    DENIALS,
     Likeness,
     adds_a_site,
     bare_title,
@@ -176,7 +182,6 @@ Agreement = Literal["same", "like", "other", "unknown"]
 _BEST_FIRST: tuple[Agreement, ...] = ("same", "like", "other", "unknown")
 
 _NAMES = {"pmid": "PMID", "pmcid": "PMCID", "doi": "DOI", "nct": "NCT number", "url": "URL"}
-_NEGATION = re.compile(r"\b\w+n['’]t\b")
 _CUT = ("…", "...")
 LIKE_CONTENT = 0.75
 """Token sort ratio from which two texts may be descriptions of one publication."""
@@ -196,18 +201,6 @@ def _is_of_preprint(preprint: Identity, article: Identity) -> bool:
     by_doi = is_preprint_doi(own.get("doi", "")) and "doi" not in others and ("pmid" in others or "pmcid" in others)
     by_form = preprint.is_preprint and not article.is_preprint and "pmid" in others
     return "pmid" not in own and (by_doi or by_form)
-
-
-def opposed(one: Publication, other: Publication) -> bool:
-    """Whether two nearly equal texts differ in a negation ("X is essential", "X is not essential")."""
-    texts = [each.text.content[:COMPARED] if each.text.parts else each.text.content for each in (one, other)]
-    return _negations(one.title) != _negations(other.title) or (
-        _negations(texts[0]) != _negations(texts[1]) and fuzz.ratio(texts[0].casefold(), texts[1].casefold()) >= 85
-    )
-
-
-def _negations(text: str) -> int:
-    return len(_NEGATION.findall(text.casefold())) + sum(word in DENIALS for word in tokens(text))
 
 
 def title_similarity(one: Identity, other: Identity) -> float:
@@ -474,7 +467,7 @@ def _same_doi(one: Identity, other: Identity) -> str:
 def _are_one_title(one: Identity, other: Identity) -> bool:
     """Whether two titles that differ in some words agree in their numbers, negations and subjects."""
     titles = one.title, other.title
-    negations = {_negations(" ".join(title)) for title in titles}
+    negations = {negations_in(" ".join(title)) for title in titles}
     return numbers_agree(*titles) and len(negations) == 1 and not replaced(*titles) and not names_a_part(*titles)
 
 

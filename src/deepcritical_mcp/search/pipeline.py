@@ -357,6 +357,12 @@ class SourceSearch:
         if not any(one.answer.ids for one in outcomes):
             reports = (report for one in outcomes for report in one.answer.reports)
             errors += (report.detail for report in reports if report.status == "failed")
+        queries: list[QueryReport] = []
+        for index, one in enumerate(outcomes, start=1):
+            # All that the source has, or what a provider behind it sent.
+            results = 0 if one.error else len(one.answer.ids) if one.answer.reports else one.answer.total
+            status, detail = ("failed", one.error.message) if one.error else ("ok", one.answer.detail)
+            queries.append(QueryReport(index=index, query=one.query, status=status, results=results, detail=detail))
         first = outcomes[0].answer
         others = ((one.query, remark) for one in outcomes[1:] for remark in one.answer.remarks)
         remarks = (f'Variant "{query}": {remark}' for query, remark in others if remark not in first.remarks)
@@ -366,7 +372,7 @@ class SourceSearch:
             sources_searched=(self.source.cited_as,),
             # Without pages every result is accounted for, also one that several queries found.
             total_found=ranking.total + (0 if self.source.block else ranking.duplicates),
-            queries=tuple(outcome.report(index) for index, outcome in enumerate(outcomes, start=1)),
+            queries=tuple(queries),
             errors=_unique(errors),
             warnings=_unique(first.remarks, remarks, page.left_out),
             duplicates_removed=len(page.known) + ranking.duplicates,

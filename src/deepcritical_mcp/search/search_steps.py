@@ -31,7 +31,6 @@ from deepcritical_mcp.models import (
     LoggedSearch,
     ProviderReport,
     Publication,
-    QueryReport,
     RelatedEvidence,
     SearchResult,
     Text,
@@ -70,13 +69,6 @@ class Outcome:
     query: str
     answer: Answer = _NO_ANSWER
     error: DeepCriticalError | None = None
-
-    def report(self, index: int) -> QueryReport:
-        """For the result; `results` counts all that the source has, or what a provider behind it sent."""
-        if self.error:
-            return QueryReport(index=index, query=self.query, status="failed", detail=self.error.message)
-        results = len(self.answer.ids) if self.answer.reports else self.answer.total
-        return QueryReport(index=index, query=self.query, status="ok", results=results, detail=self.answer.detail)
 
 
 @dataclass(frozen=True)
