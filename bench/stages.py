@@ -68,7 +68,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         f"{OURS}evidence.adding:Batch.add",
         f"{OURS}evidence.adding:Decision.outcome",
     ),
-    "passages": (f"{OURS}evidence.paper_passages:_texts",),
+    "passages": (f"{OURS}evidence.session_access:_texts",),
     "model": (f"{OURS}evidence.embedding.service:OnnxModel.embed",),
     "turns and cache of the model": (
         f"{OURS}evidence.embedding.service:EmbeddingService._vectors",
@@ -84,8 +84,8 @@ STAGES: dict[str, tuple[str, ...]] = {
     ),
     "words index": (
         f"{OURS}evidence.text_index:words_of",
-        f"{OURS}evidence.lexical:LexicalIndex.add",
-        f"{OURS}evidence.lexical:LexicalIndex.score",
+        f"{OURS}evidence.text_index:LexicalIndex.add",
+        f"{OURS}evidence.text_index:LexicalIndex.score",
     ),
     "ranking": (f"{OURS}evidence.searching:Search.best",),
     "passages shown": (f"{OURS}evidence.store:shortened", f"{OURS}evidence.paper_passages:_indexed"),

@@ -15,7 +15,7 @@ from deepcritical_mcp.checking.reference_checker import ReferenceChecker
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.context import AppContext, Services, build_services
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
-from deepcritical_mcp.evidence.paper_passages import PassageEmbedder
+from deepcritical_mcp.evidence.session_access import PassageEmbedder
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore

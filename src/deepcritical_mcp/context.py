@@ -128,7 +128,7 @@ def build_services(
     from deepcritical_mcp.checking.checker import CitationChecker
     from deepcritical_mcp.checking.reference_checker import ReferenceChecker
     from deepcritical_mcp.evidence.embedding.service import EmbeddingService
-    from deepcritical_mcp.evidence.paper_passages import PassageEmbedder
+    from deepcritical_mcp.evidence.session_access import PassageEmbedder
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.storage import open_backend
     from deepcritical_mcp.logs import hide_keys_in_urls

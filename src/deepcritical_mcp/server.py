@@ -6,7 +6,7 @@ import io
 import logging
 import math
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import lru_cache, partial
 from typing import Any, cast
@@ -210,7 +210,17 @@ class DeepCriticalServer(MCPServer[AppContext]):
             await context.notify_resources_changed()
             if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:  # which announce it in another way
                 await context.session.send_resource_list_changed()
-        meta = await result_meta(context, result) if spec.on_board and context is not None else None
+        meta: dict[str, Any] | None = None
+        if (
+            spec.on_board
+            and context is not None
+            and isinstance(result, SearchResult | EvidenceList)
+            and result.session_id  # not of several sessions
+            and client_supports_apps(context)
+        ):
+            with suppress(SessionError):  # it has ended in the meantime; the result goes without its map
+                store = await read_session(context, result.session_id)
+                meta = dict(await session_meta(store, result.evidence))
         shown = await anyio.to_thread.run_sync(self._success, spec, result, meta)
         takes_links = context is not None and (context.protocol_version or "") >= LINKS_SINCE  # versions are dates
         if takes_links and spec.link and (link := spec.link(result)):
@@ -366,16 +376,3 @@ def _failure(name: str, error: DeepCriticalError, hidden: Sequence[str]) -> Call
         structured_content={"error": {**details, "message": message, "details": dict(error.details)}},
         is_error=True,
     )
-
-
-async def result_meta(context: ToolContext, result: BaseModel) -> dict[str, Any] | None:
-    """The session's map to send with a result, for a client that shows the board."""
-    if not isinstance(result, SearchResult | EvidenceList) or not client_supports_apps(context):
-        return None
-    if not result.session_id:  # of several sessions
-        return None
-    try:
-        store = await read_session(context, result.session_id)
-    except SessionError:  # the session has ended in the meantime; send the result without a map
-        return None
-    return dict(await session_meta(store, result.evidence))

@@ -18,7 +18,7 @@ from deepcritical_mcp.checking.report_text import RANKS, rank_of
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.deadline import Progress, no_progress
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
-from deepcritical_mcp.evidence.paper_passages import PassageEmbedder
+from deepcritical_mcp.evidence.session_access import PassageEmbedder
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore

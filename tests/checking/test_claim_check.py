@@ -12,7 +12,7 @@ from deepcritical_mcp.checking.draft import CitingSentence
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
-from deepcritical_mcp.evidence.paper_passages import PassageEmbedder
+from deepcritical_mcp.evidence.session_access import PassageEmbedder
 from deepcritical_mcp.models import NO_ABSTRACT
 from tests.checking.quoted_papers import abstract, full_text
 from tests.publications import published

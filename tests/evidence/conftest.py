@@ -13,7 +13,7 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
-from deepcritical_mcp.evidence.paper_passages import Embedder
+from deepcritical_mcp.evidence.session_access import Embedder
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from tests.evidence.stand_ins import Clock, Registries

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
-from deepcritical_mcp.evidence.paper_passages import Embedder
+from deepcritical_mcp.evidence.session_access import Embedder
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import CitationSource, Publication, PublicationStatus, Text, TextKind, split_name

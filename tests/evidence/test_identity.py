@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.clustering import clusters_of, member_of
-from deepcritical_mcp.evidence.identity_values import copies
+from deepcritical_mcp.evidence.comparisons import copies
 from deepcritical_mcp.evidence.titles import bare_title, likeness, tokens
 from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import Registries, piece

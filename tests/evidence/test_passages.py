@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, passages
-from deepcritical_mcp.evidence.lexical import LexicalIndex
 from deepcritical_mcp.evidence.passage_quotes import PassagePage
+from deepcritical_mcp.evidence.text_index import LexicalIndex
 from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.models import PARAGRAPH_BREAK
 from deepcritical_mcp.reading import Section

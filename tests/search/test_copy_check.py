@@ -2,7 +2,7 @@
 
 import pytest
 
-from deepcritical_mcp.evidence.identity_values import BEGINNING
+from deepcritical_mcp.evidence.identity import BEGINNING
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import AuthorName, Publication
 from deepcritical_mcp.reading import Reading, Section, assembled

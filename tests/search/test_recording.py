@@ -8,7 +8,7 @@ import pytest
 
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.search.documents import FoundRecord
-from deepcritical_mcp.search.recording import CUT_SHORT, Recording, lookup_entry
+from deepcritical_mcp.search.search_steps import CUT_SHORT, Recording, lookup_entry
 from deepcritical_mcp.sources.base import SearchRequest
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest

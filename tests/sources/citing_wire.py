@@ -4,10 +4,9 @@ from collections.abc import Mapping
 
 import httpx
 
-from deepcritical_mcp.net.client import ApiClient, RetryPolicy
+from deepcritical_mcp.net.client import ApiClient, JsonApi, RetryPolicy
 from deepcritical_mcp.sources.europepmc.services import EuropePMCCitations
 from deepcritical_mcp.sources.icite import ICite
-from deepcritical_mcp.sources.json_api import JsonApi
 from tests.net.stand_in import Answer
 from tests.sources.contract import PATIENT
 from tests.sources.full_text_wire import as_json, europe_pmc_client

@@ -5,11 +5,10 @@ from collections.abc import Callable, Mapping
 import httpx
 from pydantic import SecretStr
 
-from deepcritical_mcp.net.client import ApiClient, RetryPolicy
+from deepcritical_mcp.net.client import ApiClient, JsonApi, RetryPolicy
 from deepcritical_mcp.sources.europepmc.client import explain_status
 from deepcritical_mcp.sources.europepmc.preprints import Preprints
 from deepcritical_mcp.sources.europepmc.services import EuropePMC, EuropePMCRecords
-from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.pmc import PMC, IdConverter, explain_conversion, explain_pmc_refusal
 from deepcritical_mcp.sources.trials.services import ClinicalTrials, explain_plain_text

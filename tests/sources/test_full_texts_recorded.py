@@ -14,9 +14,8 @@ import pytest
 from deepcritical_mcp.errors import ProviderRequestError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, AuthorName, Publication
-from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.net.client import ApiClient, JsonApi
 from deepcritical_mcp.sources.europepmc.client import EuropePMCService, read_record
-from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.lookup import Wanted
 from deepcritical_mcp.text import clean_line
 from tests.net.stand_in import Answer, stand_in

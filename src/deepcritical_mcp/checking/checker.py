@@ -34,7 +34,7 @@ from deepcritical_mcp.deadline import (
     seconds_left,
 )
 from deepcritical_mcp.errors import DeadlineExceededError, EvidenceStoreError, InvalidInputError, SessionBusyError
-from deepcritical_mcp.evidence.paper_passages import PassageEmbedder
+from deepcritical_mcp.evidence.session_access import PassageEmbedder
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import (
     CHECK_TOOL,
@@ -53,7 +53,7 @@ from deepcritical_mcp.models import (
     with_findings,
 )
 from deepcritical_mcp.search.full_texts import FullTexts
-from deepcritical_mcp.search.recording import Recording, lookup_entry
+from deepcritical_mcp.search.search_steps import Recording, lookup_entry
 from deepcritical_mcp.search.witness import OutageRemark
 from deepcritical_mcp.sources import off_for
 from deepcritical_mcp.text import clean_line, clipped, counted

@@ -34,10 +34,10 @@ from deepcritical_mcp.deadline import (
 )
 from deepcritical_mcp.errors import AllProvidersFailedError
 from deepcritical_mcp.evidence.chunking import Passage, passages, searched
-from deepcritical_mcp.evidence.lexical import LexicalIndex
-from deepcritical_mcp.evidence.paper_passages import PassageEmbedder
 from deepcritical_mcp.evidence.passage_quotes import with_neighbors
+from deepcritical_mcp.evidence.session_access import PassageEmbedder
 from deepcritical_mcp.evidence.storage.stored_items import CITED
+from deepcritical_mcp.evidence.text_index import LexicalIndex
 from deepcritical_mcp.excerpts import GAP, best_sentences, quoted
 from deepcritical_mcp.excerpts import sentences as sentences_of
 from deepcritical_mcp.identifiers import normalize_doi

@@ -29,7 +29,7 @@ from rich.text import Text
 from deepcritical_mcp.config import PROXY_VARIABLES, every_setting, load_settings
 from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.errors import ConfigurationError
-from deepcritical_mcp.net.json_fields import mapping_of
+from deepcritical_mcp.net.fields import mapping_of
 
 SERVER_NAME = "deepcritical"
 ClientName = Literal["claude-desktop", "claude-code", "cursor", "vscode"]

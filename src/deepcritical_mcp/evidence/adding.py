@@ -15,8 +15,9 @@ import numpy as np
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.clustering import Cluster, Match, Member, Placement, combined, member_of
+from deepcritical_mcp.evidence.comparisons import opposed
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
-from deepcritical_mcp.evidence.identity import Identity, base_id, conflict, opposed, tells_apart, title_similarity
+from deepcritical_mcp.evidence.identity import Identity, base_id, conflict, tells_apart, title_similarity
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector
 from deepcritical_mcp.evidence.text_index import Layout, has_other_texts
 from deepcritical_mcp.models import Evidence, Publication, merged, united
@@ -305,8 +306,8 @@ class Batch:
         book, the same note on two papers); an id once given never moves to another publication."""
         if before and base_id(before) == base:
             return before
-        gone = [id for id in affected if base_id(id) != base]
-        if not self._catalogue.has_id(base, gone):
+        gone = {id for id in affected if base_id(id) != base}
+        if gone.issuperset(self._catalogue.having(base)) and (base in gone or base not in self._catalogue):
             return base
         digest = cluster[0].digest
         while f"{base}#{digest}" in self._catalogue:

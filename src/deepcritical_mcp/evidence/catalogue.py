@@ -21,8 +21,14 @@ from deepcritical_mcp.evidence.clustering import (
     clusters_of,
     member_of,
 )
-from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, base_id, conflict, title_similarity
-from deepcritical_mcp.evidence.identity_values import CLAIMED, identity_numbers
+from deepcritical_mcp.evidence.identity import (
+    CLAIMED,
+    SAME_DOCUMENT,
+    base_id,
+    conflict,
+    identity_numbers,
+    title_similarity,
+)
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.stored_items import GONE, KeptItem
 from deepcritical_mcp.evidence.text_index import (
@@ -237,7 +243,7 @@ class Catalogue:
     def _owner(self, id: str) -> str:
         base = base_id(id)
         if id == base:
-            owners = self._having(base)
+            owners = self.having(base)
         else:
             owners = self._keys.having(("id", base))
             owners = [one for one in owners if any(id.endswith(member.digest) for member in self.members(one))]
@@ -377,11 +383,7 @@ class Catalogue:
         """The members of publication `id`."""
         return self._members.get(id, ())
 
-    def has_id(self, id: str, among: Container[str]) -> bool:
-        """Whether a publication that is not `among` these has a member with this id."""
-        return any(other not in among for other in (*self._having(id), *({id} & self._items.keys())))
-
-    def _having(self, id: str) -> list[str]:
+    def having(self, id: str) -> list[str]:
         """The ids of publications with a member that has exactly this id, except those whose own id is this one with a
         digest: when that was given, this one was another publication's."""
         return [

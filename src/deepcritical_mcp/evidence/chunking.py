@@ -36,6 +36,8 @@ CHUNK_OVERLAP = 200
 """Characters that each chunk repeats from the previous one."""
 PASSAGE_LENGTH = 360
 """Characters of a passage of a text with parts: about 120 tokens together with the titles in front of it."""
+MAX_TOGETHER = 1_000
+"""Characters of passages that are quoted together."""
 MAX_HEADER = 300
 """Characters of a table's caption and header row that are embedded in front of its rows."""
 
@@ -277,6 +279,35 @@ def _pieces(content: str, paragraph: Span) -> list[Span]:
         else:
             made.append(Span(start + one.start, start + one.end))
     return made
+
+
+def by_place(passages: Sequence[Passage]) -> list[list[int]]:
+    """The numbers of the passages, those of one paragraph, of its neighbors, or of one table together, as far as they
+    are short, where the first of them stands."""
+
+    def length(number: int) -> int:
+        return passages[number].end - passages[number].start
+
+    groups: list[list[int]] = []
+    for number, one in enumerate(passages):
+        near = (some for some in groups if any(_belong_together(passages[other], one) for other in some))
+        group = next((some for some in near if sum(map(length, (*some, number))) <= MAX_TOGETHER), None)
+        if group:
+            group.append(number)
+        else:
+            groups.append([number])
+    return groups
+
+
+def _belong_together(one: Passage, other: Passage) -> bool:
+    first, second = sorted((one, other), key=lambda passage: passage.start)
+    if one.text is not other.text or one.part != other.part:
+        return False
+    if one.table and other.table:
+        return one.table.header == other.table.header
+    if one.table or other.table or second.start - first.end > MAX_TOGETHER:
+        return False
+    return PARAGRAPH_BREAK not in one.text.content[first.end : second.start].strip()
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""When two descriptions are of the same publication: by identifiers, else by title and content together.
+"""What a description of a publication says that identifies it, and when two of them are of the same publication: by
+identifiers, else by title and content together.
 
 Similar meaning alone is never enough. Every rule is symmetric, so that the order of arrival does not matter.
 """
@@ -6,31 +7,31 @@ Similar meaning alone is never enough. Every rule is symmetric, so that the orde
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
 from rapidfuzz import fuzz
 
-from deepcritical_mcp.evidence.identity_values import (
+from deepcritical_mcp.evidence.comparisons import (
     COMPARED,
-    REGISTERED,
-    Identity,
     copies,
+    negations_in,
     opposite_signs,
     same_author,
     same_journal,
 )
-from deepcritical_mcp.evidence.identity_values import base_id as base_id
-from deepcritical_mcp.evidence.identity_values import identity_of as identity_of
 from deepcritical_mcp.evidence.titles import (
-    DENIALS,
     Likeness,
     adds_a_site,
     bare_title,
     begins_with,
+    content_words,
     continues,
     identifies,
     is_generic,
+    is_junk,
     is_notice,
     is_subtitle,
     is_translation,
@@ -40,10 +41,137 @@ from deepcritical_mcp.evidence.titles import (
     replaced,
     tokens,
 )
-from deepcritical_mcp.identifiers import is_preprint_doi
+from deepcritical_mcp.identifiers import RecordIds, is_preprint_doi, normalize_doi, record_ids
 from deepcritical_mcp.memory import remembering
-from deepcritical_mcp.models import Publication, is_collective
-from deepcritical_mcp.urls import host_of
+from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, UNKNOWN_DATE, AuthorName, Publication, is_collective
+from deepcritical_mcp.urls import host_of, normalize_url
+
+REGISTERED = ("pmid", "doi", "nct", "pmcid")
+"""Numbers of which a publication has one each."""
+CLAIMED = "claimed "
+"""Prefix of the kind of a number, in the key that finds the publications that have it or claim to have it."""
+BEGINNING = 6_000
+"""Characters: the authors and numbers of a document stand among its first ones."""
+_PRINT_VIEW = re.compile(r"(?:^|[/._=?&-])(?:pdf|epdf|articlepdf|print|printable|pdfdirect|pdfplus|amp)(?:$|[/._=&-])")
+_VIEW = re.compile(  # of one page: /abs/pii/S1 and /pii/S1, /content/1/2.full.pdf and /content/1/2
+    r"(?<=[^/:])/(?:pdf|epdf|articlepdf|pdfdirect|pdfplus|print|printable|amp|abs|abstract|article-abstract|full|"
+    r"fullarticle|full-?text|html)(?=/|$)|(?:\.(?:full|abstract|full-text|pdf)){1,2}$|\?print=(?:true|yes)$"
+)
+_DIGEST = re.compile(r"#[0-9a-f]{12}$")
+ENDS = 3
+"""Content words at each end of a title by which others are looked up that may have the same title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What identifies a publication; "" means unknown.
+
+    Attributes:
+        numbers: those known of `NAMES`, normalized.
+        claims: of `REGISTERED`, those that it only claims, or that its address names, without being a record.
+        named: both of these.
+        addressed: the kinds of those that its address names.
+        id: the one that these facts alone give it, without the digest that tells two with one id apart.
+        title: as `tokens`, without what a site adds.
+        shown_title: as it is written.
+        translation: the title in the publication's own language, as `tokens`.
+        beginning: how the text of a document begins that was read; "" for others.
+        is_record: whether a bibliographic source describes it.
+        is_note: whether it is what the user says, perhaps about the publication whose numbers it bears.
+        is_preprint: whether a record says so.
+        is_print: whether its URL leads to the PDF or print view of a page.
+        is_document: whether the user supplied it as a web page or document, not as a note or a database's record.
+        contents: what its texts say, of a full text its beginning; none when that is nothing.
+        keys: what it can be looked up by: numbers, id, and how its title begins and ends (words may be cut, or
+            misspelled, or a site's name added, on one side). Two that are the same share one.
+    """
+
+    numbers: Mapping[str, str]
+    claims: Mapping[str, str]
+    named: Mapping[str, str]
+    addressed: frozenset[str]
+    id: str
+    title: tuple[str, ...]
+    shown_title: str
+    date: str
+    authors: tuple[AuthorName, ...]
+    journal: tuple[str, ...]
+    translation: tuple[str, ...]
+    beginning: str
+    is_record: bool
+    is_note: bool
+    is_preprint: bool
+    is_print: bool
+    is_document: bool
+    contents: tuple[str, ...]
+    keys: frozenset[tuple[str, str]]
+
+
+def identity_of(publication: Publication) -> Identity:
+    """The identity of a publication, normalized; identifiers are read from its URL too."""
+    url = normalize_url(publication.url)
+    known = identity_numbers(publication.own_ids) | ({"url": _VIEW.sub("", url)} if url else {})
+    # A paper names the trial that it reports, but is not the trial's registration.
+    claims = {part: value for part, value in identity_numbers(publication.claimed_ids).items() if part not in known}
+    sought = {f"{CLAIMED}{part}": value for part, value in (claims | known).items() if part in REGISTERED}
+    shown_title, id = publication.title, base_id(publication.id)
+    # A text added without a title got its own beginning as its title, which identifies nothing.
+    bare = publication.is_users and not publication.authors and publication.date == UNKNOWN_DATE
+    is_given = bare and publication.text.content.startswith(shown_title.rstrip("…"))
+    shown_title = "" if is_given or shown_title == NO_TITLE or is_junk(shown_title) else shown_title
+    title = tokens(bare_title(shown_title, host_of(url))) if shown_title else ()
+    words = content_words(title)
+    ends = {"begin": " ".join(words[:ENDS]), "end": " ".join(words[-ENDS:])} if words else {}
+    return Identity(
+        numbers=known,
+        claims=claims,
+        named=claims | known,
+        addressed=frozenset(identity_numbers(record_ids(publication.url))),
+        id=id,
+        title=title,
+        shown_title=shown_title,
+        date="" if publication.date == UNKNOWN_DATE else publication.date,
+        authors=publication.authors,
+        journal=tokens(publication.journal),
+        translation=tokens(publication.vernacular_title),
+        beginning="" if publication.is_record else _beginning(publication),
+        is_record=publication.is_record,
+        is_note=publication.is_own_note,
+        is_preprint=publication.form == "preprint" and publication.is_record,
+        is_print=bool(_PRINT_VIEW.search(url)),
+        is_document=publication.is_users and publication.source == "web",
+        contents=tuple(
+            text.content[:COMPARED] if text.parts else text.content
+            for text in publication.texts
+            if text.content not in (NO_ABSTRACT, publication.title)
+        ),
+        keys=frozenset((known | sought | ends | {"id": id}).items()),
+    )
+
+
+def identity_numbers(ids: RecordIds) -> dict[str, str]:
+    """Those of `REGISTERED` that are known, normalized."""
+    numbers = {
+        "pmid": ids.pmid.strip(),
+        "pmcid": ids.pmcid.strip().upper().removeprefix("PMC"),
+        "doi": normalize_doi(ids.doi),
+        "nct": "" if ids.pmid else ids.nct.strip().upper(),
+    }
+    return {part: value for part, value in numbers.items() if value}
+
+
+def _beginning(publication: Publication) -> str:
+    """How the text that was read begins, with its first headings; "" if none was."""
+    for text in publication.texts:
+        if text.parts:
+            return " ".join([*(title for part in text.parts[:2] for title in part.path), text.content[:BEGINNING]])
+    return ""
+
+
+def base_id(id: str) -> str:
+    """An id without the digest that tells two publications with one id apart."""
+    return id.partition("#")[0] if id.startswith("text:") else _DIGEST.sub("", id)
+
 
 LIKE_TITLE = 0.6
 """Token sort ratio from which two titles under one DOI belong to the same article."""
@@ -54,7 +182,6 @@ Agreement = Literal["same", "like", "other", "unknown"]
 _BEST_FIRST: tuple[Agreement, ...] = ("same", "like", "other", "unknown")
 
 _NAMES = {"pmid": "PMID", "pmcid": "PMCID", "doi": "DOI", "nct": "NCT number", "url": "URL"}
-_NEGATION = re.compile(r"\b\w+n['’]t\b")
 _CUT = ("…", "...")
 LIKE_CONTENT = 0.75
 """Token sort ratio from which two texts may be descriptions of one publication."""
@@ -74,18 +201,6 @@ def _is_of_preprint(preprint: Identity, article: Identity) -> bool:
     by_doi = is_preprint_doi(own.get("doi", "")) and "doi" not in others and ("pmid" in others or "pmcid" in others)
     by_form = preprint.is_preprint and not article.is_preprint and "pmid" in others
     return "pmid" not in own and (by_doi or by_form)
-
-
-def opposed(one: Publication, other: Publication) -> bool:
-    """Whether two nearly equal texts differ in a negation ("X is essential", "X is not essential")."""
-    texts = [each.text.content[:COMPARED] if each.text.parts else each.text.content for each in (one, other)]
-    return _negations(one.title) != _negations(other.title) or (
-        _negations(texts[0]) != _negations(texts[1]) and fuzz.ratio(texts[0].casefold(), texts[1].casefold()) >= 85
-    )
-
-
-def _negations(text: str) -> int:
-    return len(_NEGATION.findall(text.casefold())) + sum(word in DENIALS for word in tokens(text))
 
 
 def title_similarity(one: Identity, other: Identity) -> float:
@@ -352,7 +467,7 @@ def _same_doi(one: Identity, other: Identity) -> str:
 def _are_one_title(one: Identity, other: Identity) -> bool:
     """Whether two titles that differ in some words agree in their numbers, negations and subjects."""
     titles = one.title, other.title
-    negations = {_negations(" ".join(title)) for title in titles}
+    negations = {negations_in(" ".join(title)) for title in titles}
     return numbers_agree(*titles) and len(negations) == 1 and not replaced(*titles) and not names_a_part(*titles)
 
 

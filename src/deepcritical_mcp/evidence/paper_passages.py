@@ -1,136 +1,37 @@
-"""Vectors for publications and queries, none, with a warning, if the model fails; and which passages, and which
-sentences, of one text answer a question, by meaning and by words alike.
-"""
+"""Which passages, and which sentences, of one text answer a question, by meaning and by words alike."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Awaitable, Hashable, Iterable, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from itertools import islice
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
-import anyio
-import numpy as np
 from anyio.to_thread import run_sync
-from numpy.typing import NDArray
 
-from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
-from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, Passage, is_table, long_passages, short_passages
-from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, UNCALIBRATED, Calibration
-from deepcritical_mcp.evidence.embedding.service import BUSY
-from deepcritical_mcp.evidence.lexical import LexicalScores, hybrid_scores, scores_among
-from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
+from deepcritical_mcp.evidence.chunking import (
+    PASSAGE_LENGTH,
+    Passage,
+    by_place,
+    is_table,
+)
+from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT
+from deepcritical_mcp.evidence.passage_quotes import PassagePage, page_of, together
+from deepcritical_mcp.evidence.session_access import PassageEmbedder
 from deepcritical_mcp.evidence.storage.stored_items import Vector
-from deepcritical_mcp.excerpts import Span, best_sentences, has_figures, quoted, section_labels, sentences
+from deepcritical_mcp.evidence.text_index import (
+    ABOUT_PREPARING,
+    LexicalScores,
+    hybrid_scores,
+    priority,
+    scores_among,
+    section_standing,
+    standings,
+)
+from deepcritical_mcp.excerpts import Span, best_sentences, quoted, section_labels, sentences
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentPassage, Evidence, Publication, Text
 from deepcritical_mcp.text import CONJUNCTIONS, NEGATIONS, QUESTION_WORDS
-
-_failure: ContextVar[str] = ContextVar("failure", default="")
-_loss: ContextVar[str] = ContextVar("loss", default="")
-
-
-class Embedder(Protocol):
-    """What a session needs of `EmbeddingService`; see there."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def calibration(self) -> Calibration | None: ...
-    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
-    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
-
-
-class PassageEmbedder:
-    """Embeds for one session. If the model fails, evidence is found by words only, without an error."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self.calibration = embedder.calibration
-
-    @property
-    def failure(self) -> str:
-        """Why the model failed when the present call last asked it; "" if it did not. Failures in the background, in
-        other calls, and in `beside` do not count."""
-        return _failure.get()
-
-    @property
-    def warning(self) -> str:
-        """A warning about the model for results; "" if it works and is calibrated."""
-        if self.failure:
-            return (
-                f"{self.failure} Evidence is found by words only, and relevance measures words shared with the "
-                "query, not meaning."
-            )
-        return _loss.get() or ("" if self.calibration else UNCALIBRATED)
-
-    async def queries(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
-        """The vectors of queries; None without a model."""
-        _loss.set("")
-        return await _or_none(self._embedder.query_vectors(texts), _failure)
-
-    async def sentences(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
-        """The vectors of sentences; None without a model."""
-        return await _or_none(self._embedder.vectors(texts), _failure)
-
-    async def beside(self, texts: Sequence[str], loss: str) -> NDArray[np.float32] | None:
-        """The vectors of what an answer can do without; None without a model, or if there is no time: then `warning`
-        says why, and `loss`, what came of it."""
-        return await _in_time(self._embedder.vectors(texts), loss)
-
-    async def cosines(self, question: str, texts: Sequence[str], loss: str) -> list[float]:
-        """The cosines of such texts to a question; [] without them."""
-        vectors = await self.beside(texts, loss)
-        query = None if vectors is None else await _in_time(self._embedder.query_vectors([question]), loss)
-        return [] if vectors is None or query is None else (vectors @ query[0]).tolist()
-
-    async def publications(self, publications: Sequence[Publication], room: int = 0) -> list[Sequence[Vector]]:
-        """The vectors of each publication's first passages, at least one; () without a model.
-
-        These are all passages, as long as those of long texts are at most `room` in all; else only those of its texts
-        without parts.
-        """
-        texts = await run_sync(_texts, publications, room, abandon_on_cancel=True)
-        vectors = await self.sentences([text for some in texts for text in some]) if texts else None
-        if vectors is None:
-            return [() for _ in publications]
-        rows = iter(vectors)
-        return [[next(rows) for _ in some] for some in texts]
-
-
-async def _in_time(vectors: Awaitable[NDArray[np.float32]], loss: str) -> NDArray[np.float32] | None:
-    _loss.set(f"{BUSY} {loss}")
-    with anyio.move_on_after(seconds_for(TO_EMBED_FOR_ANSWER)):
-        return await _or_none(vectors, _loss, loss)
-    return None
-
-
-async def _or_none(
-    vectors: Awaitable[NDArray[np.float32]], failure: ContextVar[str], loss: str = ""
-) -> NDArray[np.float32] | None:
-    try:
-        found = await vectors
-    except EmbeddingError as error:
-        failure.set(f"{error.message} {loss}".rstrip())
-        return None
-    failure.set("")
-    return found
-
-
-def _texts(publications: Sequence[Publication], room: int) -> list[list[str]]:
-    texts: list[list[str]] = []
-    for publication in publications:
-        whole = short_passages(publication)
-        long = [*islice(long_passages(publication), room + 1)]
-        if len(long) <= room:
-            whole, room = whole + long, room - len(long)
-        texts.append([passage.content for passage in whole or long[:1]])
-    return texts
-
 
 MAX_EMBEDDED = 300
 """Sentences of one call that are compared by meaning; of more, those with the most of the question's words."""
@@ -253,92 +154,14 @@ async def shortened(embedder: PassageEmbedder, question: str, texts: Mapping[str
     sentences that answer best, in their context, with gaps marked; what is labeled results before methods."""
     long = [text for text, length in texts.items() if len(text) > length + SHORT_OVERRUN]
     scores = await score_sentences(embedder, question, long)
-    is_of_place = not _ABOUT_PREPARING.search(question)
+    is_of_place = not ABOUT_PREPARING.search(question)
 
     def chosen(text: str, some: Sequence[SentenceScore]) -> list[Span]:
-        places = [_of_section((label,), "") if is_of_place else 0.0 for label in section_labels(text)]
+        places = [section_standing((label,), "") if is_of_place else 0.0 for label in section_labels(text)]
         totals = [score.total + place for score, place in zip(some, places, strict=True)]
         return best_sentences(text, totals, texts[text])
 
     return {text: quoted(text, chosen(text, some)) for text, some in zip(long, scores, strict=True)}
-
-
-REPORTS, PREPARES, FIGURES = 0.1, -0.15, 0.05
-"""Added to the score of a passage, which is in 0..1. bench/passages.py, on half of the papers of Evidence Inference:
-within 1,500 characters the answer of 95 instead of 78 % of the questions."""
-OF_A_WHOLE = REPORTS + FIGURES
-"""The same for an abstract or a note as a whole."""
-OTHER_QUANTITY = -0.03
-"""For each quantity of the question for which a passage has only other values with the same unit."""
-
-_REPORTING = re.compile(
-    r"result|finding|outcome|conclusion|efficacy|safety|effect|adverse|abstract|key (?:message|point)", re.I
-)
-_PREPARING = re.compile(
-    r"method|material|introduction|background|eligib|criteria|design|patients and|subjects and|statistic|procedure"
-    r"|participants|recruit|sample size|randomi[sz]ation|setting|ethic|funding|acknowledg|interests|conflict|contribut"
-    r"|abbreviation|data analys|supplement|availability",
-    re.I,
-)
-_ABOUT_PREPARING = re.compile(
-    r"method|eligib|criteri|protocol|blind|allocat|concealment|recruit|sample size|statistical|ethic|funded|funding"
-    r"|sponsor|conflicts? of interest|questionnaire|\b(?:how|where|when) (?:was|were|did)\b|\bmeasured\b",
-    re.I,
-)
-_QUANTITY = re.compile(r"(\d(?<![\w.,]\d)\d{0,8}(?:[.,]\d{1,9})?)[\s-]{0,2}([a-zµμ][a-z/]{0,9}|%)")
-
-
-def priority(passage: Passage, question: str, known: float) -> float:
-    """What is added to the score of a passage of a long text for a question; `known` is its standing."""
-    asked, is_about_preparing = _asked(question)
-    place = 0.0 if is_about_preparing else known
-    text = passage.quotation.lower().replace("μ", "µ") if asked else ""
-    if not any(unit in text for _, unit in asked):  # most passages have none of its units
-        return place
-    found = _quantities(text)
-    others = {unit for _, unit in found}
-    return place + OTHER_QUANTITY * sum(one not in found and one[1] in others for one in asked)
-
-
-def standings(some: Iterable[Passage]) -> list[float]:
-    """What the places and the figures of passages add, unless the question is how a study was prepared."""
-    found: list[float] = []
-    text, is_study = None, False
-    for passage in some:
-        if passage.text is not text:  # those of a text follow one another
-            text = passage.text
-            titles = " ".join({title for one in text.parts for title in one.path}).lower()
-            # A review or a guideline reports in all of its sections.
-            is_study = "method" in titles and ("result" in titles or "finding" in titles)
-        place = _of_section((), passage.text.kind)
-        if part := passage.part:
-            place = _of_section(part.path, part.kind) if is_study else REPORTS
-        found.append(place + FIGURES * has_figures(passage.quotation))
-    return found
-
-
-@lru_cache(64)
-def _asked(question: str) -> tuple[frozenset[tuple[str, str]], bool]:
-    """The quantities of a question, and whether it asks how a study was prepared."""
-    return _quantities(question), _ABOUT_PREPARING.search(question) is not None
-
-
-@lru_cache(4_096)
-def _of_section(path: tuple[str, ...], kind: str) -> float:
-    """By the outermost title that says it; a table reports unless its section prepares."""
-    for title in path:
-        if _REPORTING.search(title):
-            return REPORTS
-        if _PREPARING.search(title):
-            return PREPARES
-    return REPORTS if kind in ("table", "abstract") else 0.0
-
-
-@lru_cache(4_096)
-def _quantities(text: str) -> frozenset[tuple[str, str]]:
-    """The numbers with their units, of which the first letters count: "12 weeks" is "12-week"."""
-    plain = text.lower().replace("μ", "µ")
-    return frozenset((number.replace(",", "."), unit[:4]) for number, unit in _QUANTITY.findall(plain))
 
 
 ABSTRACT = "abstract"

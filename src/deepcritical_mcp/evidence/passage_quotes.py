@@ -38,8 +38,6 @@ from deepcritical_mcp.models import (
 
 MAX_TABLE_NOTES = 600
 """Characters of the notes below a table that are quoted with its rows."""
-MAX_TOGETHER = 1_000
-"""Characters of passages that are quoted together."""
 MAX_PARTS_QUOTED = 3
 """Quotations of one text, each from another part of it."""
 
@@ -231,35 +229,6 @@ def page_of(count: int, page: PassagePage, length: Callable[[slice], int]) -> sl
     while end > first + 1 and missed(end) > -missed(end - 1):
         end -= 1
     return slice(first, max(first, end))
-
-
-def by_place(passages: Sequence[Passage]) -> list[list[int]]:
-    """The numbers of the passages, those of one paragraph, of its neighbors, or of one table together, as far as they
-    are short, where the first of them stands."""
-
-    def length(number: int) -> int:
-        return passages[number].end - passages[number].start
-
-    groups: list[list[int]] = []
-    for number, one in enumerate(passages):
-        near = (some for some in groups if any(_belong_together(passages[other], one) for other in some))
-        group = next((some for some in near if sum(map(length, (*some, number))) <= MAX_TOGETHER), None)
-        if group:
-            group.append(number)
-        else:
-            groups.append([number])
-    return groups
-
-
-def _belong_together(one: Passage, other: Passage) -> bool:
-    first, second = sorted((one, other), key=lambda passage: passage.start)
-    if one.text is not other.text or one.part != other.part:
-        return False
-    if one.table and other.table:
-        return one.table.header == other.table.header
-    if one.table or other.table or second.start - first.end > MAX_TOGETHER:
-        return False
-    return PARAGRAPH_BREAK not in one.text.content[first.end : second.start].strip()
 
 
 def together(passages: Sequence[Passage]) -> Quotation:

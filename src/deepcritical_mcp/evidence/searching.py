@@ -12,13 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.chunking import EVERYTHING, Passage, Scope, indexed_text, own_title
+from deepcritical_mcp.evidence.chunking import EVERYTHING, Passage, Scope, by_place, indexed_text, own_title
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, Calibration
-from deepcritical_mcp.evidence.lexical import hybrid_scores, scores_among
-from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, OF_A_WHOLE, Embedded, best_within, priority
-from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
+from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, Embedded, best_within
+from deepcritical_mcp.evidence.passage_quotes import PassagePage, page_of, together
 from deepcritical_mcp.evidence.storage.stored_items import Vector
-from deepcritical_mcp.evidence.text_index import WordScores, is_passage, split_unit, unit_of
+from deepcritical_mcp.evidence.text_index import (
+    OF_A_WHOLE,
+    WordScores,
+    hybrid_scores,
+    is_passage,
+    priority,
+    scores_among,
+    split_unit,
+    unit_of,
+)
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     DocumentPassage,
@@ -162,7 +170,7 @@ class Search:
         """See `EvidenceStore.best_passages`; `vector` is the question's, None without a model; `abstract` are passages
         to rank besides those of the text, with their vectors."""
         numbered = [row for row in enumerate(self._catalogue.layout(id).passages) if row[1].text == text]
-        vectors = self._vectors([id]).get(id, ()) if vector is not None else ()
+        vectors = self.vectors([id]).get(id, ()) if vector is not None else ()
         known = [own for _, own in abstract] + [vectors[number] for number, _ in numbered if number < len(vectors)]
         cosines = [] if vector is None else [float(np.dot(vector, one)) for one in known]
         passages = [passage for passage, _ in abstract] + [passage for _, passage in numbered]
@@ -183,12 +191,6 @@ class Search:
         shown = self._shown([*islice(self._folded(of_each), limit)], relevance, asked)
         return tuple(_in_brief(item) for item, _ in shown)
 
-    def known_vectors(self, publications: Sequence[Publication]) -> dict[str, NDArray[np.float32]]:
-        """The vectors that the session holds of these publications: those of their short texts, or of long texts where
-        there are no others."""
-        vectors = self._vectors({one.id for one in publications})
-        return {id: some[: self._catalogue.layout(id).short or None] for id, some in vectors.items()}
-
     def _is_close(self, variant: _Variant, units: Sequence[str]) -> bool:
         is_near = any(variant.cosines.get(unit, 0.0) >= self._floor for unit in units)
         return is_near or bool(np.any(variant.words.at(units)[1] >= CLOSE_COVERAGE))
@@ -202,7 +204,7 @@ class Search:
         extra = cache(partial(self._priority, query))
         asked = [_Variant(some, vector, self._weight, extra) for some, vector in zip(words, known, strict=True)]
         if vectors is not None and self._only is not None:  # every passage in scope with every variant
-            for id, own in self._vectors(dict.fromkeys(split_unit(unit)[0] for unit in self._only)).items():
+            for id, own in self.vectors(dict.fromkeys(split_unit(unit)[0] for unit in self._only)).items():
                 layout = self._catalogue.layout(id)
                 for variant, cosines in zip(asked, (vectors @ own.T).tolist(), strict=True):
                     for part, (passage, cosine) in enumerate(zip(layout.passages, cosines, strict=False)):
@@ -247,7 +249,7 @@ class Search:
     def _measure(self, asked: Sequence[_Variant], ids: Collection[str]) -> None:
         """Add the missing cosines of every variant to these ids."""
         unknown = {*ids} - set[str].intersection(*({*variant.cosines} for variant in asked))
-        vectors = self._vectors({split_unit(unit)[0] for unit in unknown}) if asked[0].vector is not None else {}
+        vectors = self.vectors({split_unit(unit)[0] for unit in unknown}) if asked[0].vector is not None else {}
         for unit in unknown:
             id, part = split_unit(unit)
             own = vectors.get(id, ())
@@ -256,7 +258,8 @@ class Search:
                 if variant.vector is not None and len(some) and unit not in variant.cosines:
                     variant.cosines[unit] = max(np.vecdot(some, variant.vector).tolist())
 
-    def _vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+    def vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+        """The vectors that the session holds of these publications."""
         counts = {id: self._catalogue.vectors(id) for id in ids}
         return self._catalogue.space.vectors({id: count for id, count in counts.items() if count})
 

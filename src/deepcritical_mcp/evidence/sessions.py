@@ -16,8 +16,7 @@ from anyio.to_thread import run_sync
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionFullError, SessionNotFoundError
-from deepcritical_mcp.evidence.paper_passages import Embedder
-from deepcritical_mcp.evidence.session_access import SessionAccess
+from deepcritical_mcp.evidence.session_access import Embedder, SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.stored_items import (
     KeptSession,

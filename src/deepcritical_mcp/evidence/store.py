@@ -221,8 +221,10 @@ class EvidenceStore(SessionAccess):
         async with self._session() as catalogue:
             vectors = await self._embedder.queries([query])
             if vectors is not None:
-                search = Search(catalogue, self.calibration)
-                known = await run_sync(search.known_vectors, publications, abandon_on_cancel=True)
+                search, ids = Search(catalogue, self.calibration), {one.id for one in publications}
+                held = await run_sync(search.vectors, ids, abandon_on_cancel=True)
+                # Those of its short texts, or of long texts where there are no others.
+                known = {id: some[: catalogue.layout(id).short or None] for id, some in held.items()}
                 missing = [one for one in publications if one.id not in known]
                 embedded = await self._embedder.publications(missing)
                 if all(map(len, embedded)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field
@@ -163,24 +164,17 @@ class Text(Value):
 def _merged_texts(first: Sequence[Text], second: Sequence[Text]) -> tuple[Text, ...]:
     """All texts of both. Of two with the same kind and origin, the one with parts is kept, then the longer one; all
     notes are kept, and the record of a trial besides its whole registration, which has parts."""
-    kept: dict[tuple[object, ...], Text] = {}
+    kept: dict[tuple[object, ...], tuple[tuple[bool, bool, int, bool], tuple[bool, bool, bool, int, str], Text]] = {}
     for text in (*first, *second):
-        is_kept_apart = text.kind == "note" or (text.is_users and text.kind == "page")
-        place = (text.kind, _is_whole_trial(text), text.is_users, text.content if is_kept_apart else "")
-        kept[place] = max(kept.get(place, text), text, key=_fullness)
-    return tuple(sorted(kept.values(), key=_rank))
-
-
-def _rank(text: Text) -> tuple[bool, bool, int, bool]:
-    return text.is_users, text.content == NO_ABSTRACT, PREFERENCE.index(text.kind), _is_whole_trial(text)
-
-
-def _is_whole_trial(text: Text) -> bool:
-    return text.kind == "registration" and bool(text.parts)
-
-
-def _fullness(text: Text) -> tuple[bool, bool, bool, int, str]:
-    return text.content != NO_ABSTRACT, bool(text.parts), not text.is_ocr, len(text.content), text.content
+        content, is_users, is_missing = text.content, text.is_users, text.content == NO_ABSTRACT
+        is_kept_apart = text.kind == "note" or (is_users and text.kind == "page")
+        is_whole_trial = text.kind == "registration" and bool(text.parts)
+        fullness = not is_missing, bool(text.parts), not text.is_ocr, len(content), content
+        rank = is_users, is_missing, PREFERENCE.index(text.kind), is_whole_trial
+        place = text.kind, is_whole_trial, is_users, content if is_kept_apart else ""
+        if place not in kept or fullness > kept[place][1]:
+            kept[place] = rank, fullness, text
+    return tuple(text for *_, text in sorted(kept.values(), key=itemgetter(0)))
 
 
 class Publication(Bibliography):
@@ -392,7 +386,8 @@ def merged(kept: Publication, other: Publication) -> Publication:
     says if the other was different.
     """
     first, second = (other, kept) if authority(other) > authority(kept) else (kept, other)
-    latest, earlier = (second, first) if _decided(second) > _decided(first) else (first, second)
+    decided = [(one.screened, one.screening != "") for one in (first, second)]
+    latest, earlier = (second, first) if decided[1] > decided[0] else (first, second)
     is_claim = bool(second.claims) and first.is_record
     combined = {"texts", "tags"} if authority(second) < min(authority(first), 2) or is_claim else _MERGE_RULES.keys()
     values = {name: getattr(latest if rule == LATEST_DECISION else first, name) for name, rule in _MERGE_RULES.items()}
@@ -403,11 +398,6 @@ def merged(kept: Publication, other: Publication) -> Publication:
         values["screening_reason"] = "; ".join(filter(None, (latest.screening_reason, also)))
     values["decisions"] = tuple(sorted(united(first.history, second.history), key=lambda made: made[: len(UTC_SECOND)]))
     return kept.model_copy(update={**values, "found_by": united(kept.found_by, other.found_by)})
-
-
-def _decided(publication: Publication) -> tuple[str, bool]:
-    """What orders decisions: when, and whether there is one."""
-    return publication.screened, publication.screening != ""
 
 
 def authority(publication: Publication) -> int:

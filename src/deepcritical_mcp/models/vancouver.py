@@ -44,8 +44,20 @@ def vancouver(publication: Publication) -> str:
     is_online = form == "trial" or (form not in bodies and publication.is_on_the_web)
     medium = _medium(publication) if form == "book" else " [Internet]" if is_online else ""
     authors, parts = _people(publication.authors), bodies.get(form, _page)(publication)
-    head = (authors or editors, _title(publication, medium), editors if authors else "")
-    return " ".join(filter(None, (*head, *parts, *_numbers(publication))))
+    title, label = publication.title, retraction_label(publication.status, publication.title)
+    mark = medium + (f" [{label.capitalize()}]" if label else "")
+    head = (
+        authors or editors,
+        _sentence(title.removesuffix(".") + mark if mark else title),
+        editors if authors else "",
+    )
+    numbers = {"PMID": publication.pmid, "PMCID": publication.pmcid, "Bookshelf ID": publication.bookshelf_id}
+    tail = (
+        f"doi: {publication.doi}." if publication.doi else "",
+        "Epub ahead of print." if publication.is_ahead_of_print else "",
+        _sentence("; ".join(f"{name}: {value}" for name, value in numbers.items() if value)),
+    )
+    return " ".join(filter(None, (*head, *parts, *tail)))
 
 
 def written_date(date: str) -> str:
@@ -126,13 +138,6 @@ def _people(names: Sequence[AuthorName], role: str = "") -> str:
     return _sentence(listed)
 
 
-def _title(publication: Publication, medium: str = "") -> str:
-    title = publication.title
-    label = retraction_label(publication.status, title)
-    mark = medium + (f" [{label.capitalize()}]" if label else "")
-    return _sentence(title.removesuffix(".") + mark if mark else title)
-
-
 def _sentence(text: str) -> str:
     return text if not text or text.endswith((".", "?", "!", "…", ".]", "?]", "!]")) else f"{text}."
 
@@ -150,12 +155,3 @@ def _medium(publication: Publication) -> str:
 def _language(publication: Publication) -> str:
     names = language_names(publication.language)
     return f"{', '.join(names)}." if names and names != ["English"] else ""
-
-
-def _numbers(publication: Publication) -> Iterator[str]:
-    if publication.doi:
-        yield f"doi: {publication.doi}."
-    if publication.is_ahead_of_print:
-        yield "Epub ahead of print."
-    numbers = {"PMID": publication.pmid, "PMCID": publication.pmcid, "Bookshelf ID": publication.bookshelf_id}
-    yield _sentence("; ".join(f"{name}: {value}" for name, value in numbers.items() if value))

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.evidence.identity import bears_out, is_by_author, names_author
-from deepcritical_mcp.evidence.identity_values import BEGINNING, Identity, identity_of
+from deepcritical_mcp.evidence.identity import BEGINNING, Identity, bears_out, identity_of, is_by_author, names_author
 from deepcritical_mcp.evidence.titles import (
     adds_a_site,
     bare_title,

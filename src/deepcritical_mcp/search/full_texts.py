@@ -29,8 +29,7 @@ from deepcritical_mcp.errors import (
     SessionBusyError,
     SessionFullError,
 )
-from deepcritical_mcp.evidence.identity import bears_out
-from deepcritical_mcp.evidence.identity_values import identity_of
+from deepcritical_mcp.evidence.identity import bears_out, identity_of
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import SESSION, Attempt, FetchVerdict, Publication, Text, TextKind
 from deepcritical_mcp.net.client import InFlight
@@ -56,9 +55,8 @@ from deepcritical_mcp.search.record_finder import (
     other_number,
     stub_of,
 )
-from deepcritical_mcp.search.recording import Recording, lookup_entry
 from deepcritical_mcp.search.reference_finder import ReferenceFinder
-from deepcritical_mcp.search.search_steps import ReadingSession
+from deepcritical_mcp.search.search_steps import ReadingSession, Recording, lookup_entry
 from deepcritical_mcp.sources.base import Service, Source, in_time
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.text import clean_line, counted

@@ -8,8 +8,8 @@ from itertools import product
 
 import anyio
 
-from deepcritical_mcp.evidence.identity import bears_out
-from deepcritical_mcp.evidence.identity_values import identity_of, same_author
+from deepcritical_mcp.evidence.comparisons import same_author
+from deepcritical_mcp.evidence.identity import bears_out, identity_of
 from deepcritical_mcp.evidence.titles import bare_title, changes, tokens
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import Publication

@@ -34,7 +34,7 @@ from deepcritical_mcp.models import (
     vancouver,
 )
 from deepcritical_mcp.models.search_log import WATCH_TOOL
-from deepcritical_mcp.net.json_fields import mapping_of, texts_of
+from deepcritical_mcp.net.fields import mapping_of, texts_of
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.search.witness import OutageRemark, Witness, has_askable_status, status_fields
 from deepcritical_mcp.text import clipped, counted

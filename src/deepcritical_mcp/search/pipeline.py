@@ -22,7 +22,7 @@ from deepcritical_mcp.errors import (
     SessionBusyError,
     SessionFullError,
 )
-from deepcritical_mcp.evidence.identity_values import copies
+from deepcritical_mcp.evidence.comparisons import copies
 from deepcritical_mcp.models import (
     Evidence,
     ProviderReport,
@@ -40,20 +40,19 @@ from deepcritical_mcp.search.citing import (
     linked_order,
     pooled,
 )
-from deepcritical_mcp.search.recording import Recording, new_entry
 from deepcritical_mcp.search.search_steps import (
     NOTHING_FOUND,
     Kept,
     Outcome,
-    Page,
     Ranking,
+    Recording,
     ask_source,
     fuse,
     gather,
     known_ids,
+    new_entry,
     provider_reports,
     search_failure,
-    stubs_of,
 )
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.sources.base import SearchRequest, Source
@@ -135,7 +134,7 @@ class SourceSearch:
             held = await session.known(chosen)
             chosen = [one for one, id in zip(chosen, held, strict=True) if not id]
         known = len(found) - unwanted - len(chosen)
-        unrelated = stubs_of(source, page.ids, records)
+        unrelated = [records[id] if id in records else source.stub(id) for id in page.ids]
         kept = await self._kept(chosen, queries[0], ranking, session, recording, unrelated)
         reach = _reach(page, ranking, request)
         places, offsets = {records[id].id: place for place, id in enumerate(ranking.ids, 1) if id in records}, ()
@@ -357,6 +356,12 @@ class SourceSearch:
         if not any(one.answer.ids for one in outcomes):
             reports = (report for one in outcomes for report in one.answer.reports)
             errors += (report.detail for report in reports if report.status == "failed")
+        queries: list[QueryReport] = []
+        for index, one in enumerate(outcomes, start=1):
+            # All that the source has, or what a provider behind it sent.
+            results = 0 if one.error else len(one.answer.ids) if one.answer.reports else one.answer.total
+            status, detail = ("failed", one.error.message) if one.error else ("ok", one.answer.detail)
+            queries.append(QueryReport(index=index, query=one.query, status=status, results=results, detail=detail))
         first = outcomes[0].answer
         others = ((one.query, remark) for one in outcomes[1:] for remark in one.answer.remarks)
         remarks = (f'Variant "{query}": {remark}' for query, remark in others if remark not in first.remarks)
@@ -366,7 +371,7 @@ class SourceSearch:
             sources_searched=(self.source.cited_as,),
             # Without pages every result is accounted for, also one that several queries found.
             total_found=ranking.total + (0 if self.source.block else ranking.duplicates),
-            queries=tuple(outcome.report(index) for index, outcome in enumerate(outcomes, start=1)),
+            queries=tuple(queries),
             errors=_unique(errors),
             warnings=_unique(first.remarks, remarks, page.left_out),
             duplicates_removed=len(page.known) + ranking.duplicates,
@@ -394,6 +399,22 @@ class SourceSearch:
             return ""
         is_other = spelling and spelling.casefold() != query.casefold()
         return f'Nothing found. Did you mean "{spelling}"?' if is_other else ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """The part of a ranking that answers a request: `ids` to show, best first, and where the next page begins (or -1).
+
+    `known` are the ids of results that are in the session already, `unwanted` ones do not match the request; `left_out`
+    says which. `examined` results of the ranking were looked at.
+    """
+
+    ids: tuple[str, ...]
+    next_offset: int
+    known: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    unwanted: int = 0
+    examined: int = 0
 
 
 def _reach(page: Page, ranking: Ranking, request: SearchRequest) -> Iterator[str]:

@@ -12,8 +12,7 @@ import anyio.to_thread
 
 from deepcritical_mcp.deadline import TO_READ_REFERENCES, for_each, seconds_for
 from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
-from deepcritical_mcp.evidence.identity import has_title_of
-from deepcritical_mcp.evidence.identity_values import Identity, identity_of
+from deepcritical_mcp.evidence.identity import Identity, has_title_of, identity_of
 from deepcritical_mcp.evidence.titles import identifies, is_generic, tokens
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice, vancouver

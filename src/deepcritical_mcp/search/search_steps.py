@@ -1,17 +1,23 @@
-"""The steps of a search: ask all variants, fuse the answers into one ranking, fetch the records, and keep them."""
+"""The steps of a search: ask all variants, fuse the answers into one ranking, fetch the records, and keep them; and its
+entry in the session's log, begun before anybody is asked, written when the search ends, however it ends."""
 
 from __future__ import annotations
 
+import logging
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import anyio
 
+from deepcritical_mcp._version import __version__
 from deepcritical_mcp.dates import current_date
-from deepcritical_mcp.deadline import TO_FETCH_RECORDS, TO_KEEP_RESULTS, Progress, seconds_before
+from deepcritical_mcp.deadline import TO_FETCH_RECORDS, TO_KEEP_RESULTS, Progress, no_progress, seconds_before
 from deepcritical_mcp.errors import (
     AllProvidersFailedError,
     DeepCriticalError,
@@ -21,20 +27,24 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.models import (
     Evidence,
+    LoggedQuery,
     LoggedSearch,
     ProviderReport,
     Publication,
-    QueryReport,
     RelatedEvidence,
+    SearchResult,
     Text,
     merged,
 )
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
+from deepcritical_mcp.search.documents import FoundRecord, FoundText
 from deepcritical_mcp.sources.base import Answer, SearchRequest, Source
-from deepcritical_mcp.text import counted
+from deepcritical_mcp.text import clean_line, clipped, counted
+from deepcritical_mcp.urls import without_secrets
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
+    from deepcritical_mcp.search.citing import Listing
 
 RANK_CONSTANT = 60
 """k of reciprocal rank fusion, as Cormack, Clarke and Büttcher (SIGIR 2009) chose it."""
@@ -49,6 +59,7 @@ ONLY_NEW_LOOKAHEAD = 200
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _MIN_TITLE_LENGTH, _MIN_CONTENT_LENGTH = 25, 100
 _NO_ANSWER = Answer((), 0)
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -58,20 +69,6 @@ class Outcome:
     query: str
     answer: Answer = _NO_ANSWER
     error: DeepCriticalError | None = None
-
-    @property
-    def reports(self) -> Sequence[ProviderReport]:
-        """The outcome for each provider behind the source."""
-        causes = self.error.causes if isinstance(self.error, AllProvidersFailedError) else ()
-        named = [(getattr(one, "provider", ""), one.message) for one in causes]
-        return (*self.answer.reports, *(ProviderReport(name=one, status="failed", detail=why) for one, why in named))
-
-    def report(self, index: int) -> QueryReport:
-        """For the result; `results` counts all that the source has, or what a provider behind it sent."""
-        if self.error:
-            return QueryReport(index=index, query=self.query, status="failed", detail=self.error.message)
-        results = len(self.answer.ids) if self.answer.reports else self.answer.total
-        return QueryReport(index=index, query=self.query, status="ok", results=results, detail=self.answer.detail)
 
 
 @dataclass(frozen=True)
@@ -94,22 +91,6 @@ class Ranking:
 
 
 NOTHING_FOUND = Ranking((), 0, True, {}, {}, 0, {})
-
-
-@dataclass(frozen=True)
-class Page:
-    """The part of a ranking that answers a request: `ids` to show, best first, and where the next page begins (or -1).
-
-    `known` are the ids of results that are in the session already, `unwanted` ones do not match the request; `left_out`
-    says which. `examined` results of the ranking were looked at.
-    """
-
-    ids: tuple[str, ...]
-    next_offset: int
-    known: tuple[str, ...]
-    left_out: tuple[str, ...] = ()
-    unwanted: int = 0
-    examined: int = 0
 
 
 async def ask_source(
@@ -243,7 +224,13 @@ def with_advice(error: ProviderError) -> str:
 def provider_reports(source: Source, outcomes: Sequence[Outcome], total: int) -> tuple[ProviderReport, ...]:
     """The outcome for each provider over all variants, in the order in which they are asked."""
     by_name: dict[str, list[ProviderReport]] = {}
-    for reports in sorted((one.reports for one in outcomes), key=len, reverse=True):
+    told: list[Sequence[ProviderReport]] = []
+    for one in outcomes:
+        causes = one.error.causes if isinstance(one.error, AllProvidersFailedError) else ()
+        named = [(getattr(cause, "provider", ""), cause.message) for cause in causes]
+        failed = (ProviderReport(name=name, status="failed", detail=why) for name, why in named)
+        told.append((*one.answer.reports, *failed))
+    for reports in sorted(told, key=len, reverse=True):
         for report in reports:
             by_name.setdefault(report.name, []).append(report)
     if not by_name:
@@ -300,13 +287,8 @@ async def known_ids(
     source: Source, ids: Sequence[str], records: Mapping[str, Publication], session: EvidenceStore
 ) -> dict[str, str]:
     """The session's id of a publication, for each of the source's ids that the session knows."""
-    known = await session.known(stubs_of(source, ids, records))
+    known = await session.known([records[id] if id in records else source.stub(id) for id in ids])
     return {id: one for id, one in zip(ids, known, strict=True) if one}
-
-
-def stubs_of(source: Source, ids: Sequence[str], records: Mapping[str, Publication]) -> list[Publication]:
-    """The records, or enough of them to recognize them in a session."""
-    return [records[id] if id in records else source.stub(id) for id in ids]
 
 
 async def gather(
@@ -361,3 +343,151 @@ def _fetch_failure(source: Source, error: ProviderError, ids: Sequence[str], cou
 def _listed(source: Source, ids: Sequence[str]) -> str:
     more = f" and {len(ids) - MAX_LISTED_IDS} more" if len(ids) > MAX_LISTED_IDS else ""
     return source.named(f"{', '.join(ids[:MAX_LISTED_IDS])}{more}")
+
+
+CUT_SHORT = "The call ended before the search did: it was cancelled, or its time was up."
+LOOKUP = "Look-up by identifier or reference"
+NOT_LOGGED = "This search is missing in the session's log of searches"
+
+_SHOWN, _NAMED = 200, 30
+"""Characters of a reference that is looked up; records that the check of a draft names."""
+_OK = {"status": "ok"}
+
+
+@dataclass
+class Recording:
+    """A search under way: the log's `entry` for it, in whose session, and who is told of its progress. The entry is
+    written when the block ends; `problem` says why it could not be, "" if it was."""
+
+    entry: LoggedSearch
+    session: ReadingSession
+    progress: Progress = no_progress
+    problem: str = ""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Write the entry. An error is no reason to fail: it is the `problem`."""
+        if error is not None:
+            self._failed(error.message if isinstance(error, DeepCriticalError) else CUT_SHORT)
+        if self.entry.kind == "lookup":  # of addresses, which may have keys in them
+            queries = (
+                one.model_copy(update={"query": without_secrets(one.query), "detail": without_secrets(one.detail)})
+                for one in self.entry.queries
+            )
+            self.note(queries=tuple(queries), errors=tuple(map(without_secrets, self.entry.errors)))
+        try:
+            await self.session.log_search(self.entry)
+        except DeepCriticalError as problem:
+            self.problem = f"{NOT_LOGGED}: {problem.message}"
+            logger.warning("a search was not logged: %s", problem.code)
+
+    def note(self, **fields: object) -> None:
+        """Fill in fields of the entry that are known now."""
+        self.entry = self.entry.model_copy(update=fields)
+
+    def answered(self, outcomes: Sequence[Outcome]) -> None:
+        """What the source answered to each query."""
+        by = dict.fromkeys(one.answer.answered_by for one in outcomes if one.answer.answered_by)
+        title = f"{self.entry.title} ({'; '.join(by)})" if by else self.entry.title
+        queries: list[LoggedQuery] = []
+        for query, one in zip(self.entry.queries, outcomes, strict=True):
+            answer = one.answer
+            failed = [f"{each.name} failed: {each.detail}" for each in answer.reports if each.status == "failed"]
+            told = {**_OK, "sent": answer.sent, "results": answer.total}
+            told["translation"] = answer.translation if answer.translation != answer.sent else ""
+            told["detail"] = "; ".join(filter(None, (answer.detail, *failed)))
+            queries.append(query.model_copy(update={"detail": one.error.message} if one.error else told))
+        self.note(queries=tuple(queries), title=title)
+
+    def listed(self, asked: Sequence[Listing]) -> None:
+        """What each service says about the papers linked to one, instead of the only query."""
+        query, queries = self.entry.queries[0], list[LoggedQuery]()
+        for one in asked:
+            told = {**_OK, "results": one.found.total, "detail": f"answered by {one.title}"}
+            told = {"detail": f"{one.title}: {one.error.message}"} if one.error else told
+            queries.append(query.model_copy(update=told))
+        title = " and ".join(one.title for one in asked if not one.error) or self.entry.title
+        self.note(queries=tuple(queries), title=title)
+
+    def ended(self, result: SearchResult, *, new: int, known: Sequence[str] = ()) -> None:
+        """What came of it: `new` items of evidence; `known` ones were found again, but are not in the result."""
+        self.note(
+            total=result.total_found,
+            ids=tuple(dict.fromkeys((*(one.id for one in result.evidence), *known))),
+            new=new,
+            duplicates=result.duplicates_removed - result.already_known,
+            left_out=result.left_out,
+            errors=result.errors,
+        )
+
+    def looked_up(self, found: Sequence[FoundRecord], ids: Sequence[str], *, new: int) -> None:
+        """What was found for each document; `ids` are those of the evidence, `new` of them were not in the session."""
+        queries: list[LoggedQuery] = []
+        for query, one in zip(self.entry.queries, found, strict=True):
+            detail = f"{one.verdict.replace('_', ' ')}: {one.reason}"
+            told: dict[str, object] = {"status": "failed" if one.verdict == "outage" else "ok", "detail": detail}
+            if one.publication:
+                provider = one.publication.text.provider
+                told = {**_OK, "results": 1, "detail": f"record of {provider}" if provider else ""}
+            queries.append(query.model_copy(update=told))
+        self.note(
+            queries=tuple(queries),
+            total=len(ids),
+            examined=len(ids),
+            ids=tuple(dict.fromkeys(ids)),
+            new=new,
+            duplicates=len(ids) - len({*ids}),
+        )
+
+    def read(self, found: FoundText, *, is_new: bool) -> None:
+        """What was found of the only document."""
+        ids, query = (found.publication.id,) if found.publication and found.id else (), self.entry.queries[0]
+        told = query.model_copy(update={**_OK, "results": len(ids), "detail": found.status.replace("_", " ")})
+        new = int(is_new and bool(ids))
+        self.note(queries=(told,), total=len(ids), examined=len(ids), ids=ids, new=new, errors=found.errors)
+
+    def checked(self, verdicts: Sequence[str], records: Sequence[str], *, errors: Sequence[str]) -> None:
+        """What became of a draft's references, and the ids of the records that they led to, which are no evidence."""
+        count = len(verdicts)
+        counts = [f"{times} {verdict.replace('_', ' ')}" for verdict, times in Counter(verdicts).items()]
+        more = [f"and {len(records) - _NAMED} more records"] if len(records) > _NAMED else []
+        told = LoggedQuery(
+            query=counted(count, "reference of a draft", "references of a draft"),
+            status="failed" if count and {*verdicts} == {"outage"} else "ok",
+            results=len(records),
+            detail=", ".join((*counts, *records[:_NAMED], *more)),
+        )
+        self.note(queries=(told,), total=count, examined=count, errors=tuple(errors))
+
+    def _failed(self, message: str) -> None:
+        """Why the search did not come to its end. If it has added nothing to the session, it failed as a whole."""
+        if not self.entry.new:
+            # A query that failed for a reason of its own keeps it.
+            whys = ((one.detail if one.status == "failed" else "") or message for one in self.entry.queries)
+            queries = [
+                one.model_copy(update={"status": "failed", "results": 0, "detail": why})
+                for one, why in zip(self.entry.queries, whys, strict=True)
+            ]
+            self.note(queries=tuple(queries), total=0, examined=0, ids=(), duplicates=0, left_out=0)
+        self.note(errors=tuple(dict.fromkeys((*self.entry.errors, message))))
+
+    def with_problem(self, result: SearchResult) -> SearchResult:
+        """`result`, with the problem among its warnings if there is one."""
+        return result.model_copy(update={"warnings": (*result.warnings, self.problem)}) if self.problem else result
+
+
+def lookup_entry(tool: str, names: Sequence[str]) -> LoggedSearch:
+    """The entry of a look-up of documents by what they are called."""
+    queries = [(clipped(clean_line(one), _SHOWN), "") for one in names]
+    return new_entry(tool, queries, kind="lookup", source="lookup", title=LOOKUP)
+
+
+def new_entry(tool: str, queries: Iterable[tuple[str, str]], **fields: Any) -> LoggedSearch:
+    """An entry that begins now, of queries and what is sent for each; they count as failed until they are answered."""
+    asked = tuple(LoggedQuery(query=one, sent=sent, status="failed") for one, sent in queries)
+    began = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return LoggedSearch(at=began, tool=tool, queries=asked, version=__version__, **fields)

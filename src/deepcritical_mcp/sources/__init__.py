@@ -2,7 +2,7 @@
 about documents from those of `LOOKUPS`.
 
 To add a source, write its file or folder here, its row below, and its tests. `base` and `lookup` say what a source
-must do; `json_api` sends its requests, `fields` reads its records by a table, `settings` has its settings.
+must do, `settings` has its settings; `net.client` sends its requests, `net.fields` reads its records by a table.
 """
 
 from __future__ import annotations

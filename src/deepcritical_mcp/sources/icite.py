@@ -9,9 +9,9 @@ import httpx
 
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import normalize_pmid
-from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of, text_at, text_of
+from deepcritical_mcp.net.client import ApiOfService, JsonService
+from deepcritical_mcp.net.fields import first_records, json_answer, number_of, text_at, text_of
 from deepcritical_mcp.sources.base import SourceCheck
-from deepcritical_mcp.sources.json_api import ApiOfService, JsonService
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
 from deepcritical_mcp.sources.settings import ICiteSettings
 

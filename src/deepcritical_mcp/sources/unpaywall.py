@@ -12,10 +12,9 @@ import httpx
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
-from deepcritical_mcp.net.client import ApiClient, Net
-from deepcritical_mcp.net.json_fields import json_answer, mapping_of, rows_of, text_at, text_of
+from deepcritical_mcp.net.client import ApiClient, JsonApi, Net
+from deepcritical_mcp.net.fields import json_answer, mapping_of, rows_of, text_at, text_of
 from deepcritical_mcp.sources.base import Finding, SourceCheck
-from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.settings import UnpaywallSettings
 from deepcritical_mcp.urls import is_web_address

@@ -6,9 +6,8 @@ from typing import Any
 
 import httpx
 
-from deepcritical_mcp.net.client import ApiClient, RetryPolicy
+from deepcritical_mcp.net.client import ApiClient, JsonApi, RetryPolicy
 from deepcritical_mcp.sources.crossref.service import Crossref, explain_crossref
-from deepcritical_mcp.sources.json_api import JsonApi
 from tests.net.stand_in import Answer, Asked
 from tests.sources.contract import PATIENT
 

@@ -11,8 +11,7 @@ import pytest
 
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.net.client import ApiClient, RetryPolicy
-from deepcritical_mcp.sources.json_api import JsonApi
+from deepcritical_mcp.net.client import ApiClient, JsonApi, RetryPolicy
 from deepcritical_mcp.sources.lookup import CitedPlace
 from deepcritical_mcp.sources.pubmed.citmatch import CITATION_MATCHER, CitationMatcher, ECitMatch
 from tests.net.stand_in import Answer, Asked, stand_in

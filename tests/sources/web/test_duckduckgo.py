@@ -17,7 +17,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.models import Citation
 from deepcritical_mcp.net.client import Net
-from deepcritical_mcp.net.json_fields import MAX_ROWS, json_answer
+from deepcritical_mcp.net.fields import MAX_ROWS, json_answer
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.sources.web.keyed import BraveTool, SerpApiTool

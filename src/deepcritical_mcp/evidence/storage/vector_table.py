@@ -140,12 +140,18 @@ class CollectionIndex:
         used = len(stack.owners)
         found: list[list[NearPassage]] = []
         for start in range(0, len(queries) if used else 0, MAX_QUERIES):
-            some = queries[start : start + MAX_QUERIES]
-            if len(some) <= FEW_QUERIES:
-                cosines = np.vecdot(stack.matrix[:, None], some)
+            block = queries[start : start + MAX_QUERIES]
+            if len(block) <= FEW_QUERIES:
+                cosines = np.vecdot(stack.matrix[:, None], block)
             else:
-                cosines = (stack.matrix.reshape(-1, BLOCK, some.shape[1]) @ some.T).reshape(-1, len(some))
-            found += [_best(row, limit, least, stack) for row in np.ascontiguousarray(cosines[:used].T)]
+                cosines = (stack.matrix.reshape(-1, BLOCK, block.shape[1]) @ block.T).reshape(-1, len(block))
+            for row in np.ascontiguousarray(cosines[:used].T):
+                some = np.flatnonzero(row >= least)
+                if limit < len(some):
+                    some = some[row[some] >= np.partition(row[some], -limit)[-limit]]
+                order = some[np.argsort(-row[some], kind="stable")][:limit]
+                best = zip(stack.owners[order].tolist(), stack.parts[order].tolist(), row[order].tolist(), strict=True)
+                found.append([NearPassage(stack.ids[owner], part, cosine) for owner, part, cosine in best])
         return found or [[] for _ in queries]
 
     def _stacked(self) -> _Stack:
@@ -238,12 +244,3 @@ def _asked(collection: Collection, vectors: Sequence[Vector], limit: int) -> lis
         [NearPassage(id, int(part), 1.0 - far) for key, far in some for id, _, part in [key.rpartition(_PART)]]
         for some in rows
     ]
-
-
-def _best(cosines: NDArray[np.float32], limit: int, least: float, stack: _Stack) -> list[NearPassage]:
-    some = np.flatnonzero(cosines >= least)
-    if limit < len(some):
-        some = some[cosines[some] >= np.partition(cosines[some], -limit)[-limit]]
-    order = some[np.argsort(-cosines[some], kind="stable")][:limit]
-    found = zip(stack.owners[order].tolist(), stack.parts[order].tolist(), cosines[order].tolist(), strict=True)
-    return [NearPassage(stack.ids[owner], part, cosine) for owner, part, cosine in found]

@@ -24,7 +24,7 @@ from deepcritical_mcp.identifiers import (
     normalize_pmcid,
     normalize_pmid,
 )
-from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
+from deepcritical_mcp.net.fields import list_of, mapping_of, text_of
 from deepcritical_mcp.search.references.name_places import ET_AL, LISTED, people_before, people_in, sentences_back
 from deepcritical_mcp.search.references.number_places import JOINING, YEAR, find_numbers, years_only
 from deepcritical_mcp.search.references.plain_text import stated_ids, without_latex

@@ -26,24 +26,27 @@ from deepcritical_mcp.models import (
     StatusNotice,
     status_told_by,
 )
-from deepcritical_mcp.net.client import Net
-from deepcritical_mcp.net.json_fields import (
+from deepcritical_mcp.net.client import ApiOfService, JsonApi, Net, is_web_page, paced_client
+from deepcritical_mcp.net.fields import (
+    authors_at,
     field_at,
+    field_table,
+    fields_at,
     first_records,
     json_answer,
     json_if_any,
+    json_texts,
     list_of,
     mapping_of,
     number_of,
     plain_abstract,
+    plain_line,
     rows_of,
     text_at,
     text_of,
     texts_of,
 )
 from deepcritical_mcp.sources.base import SourceCheck
-from deepcritical_mcp.sources.fields import authors_at, field_table, fields_at, json_texts, plain_line
-from deepcritical_mcp.sources.json_api import ApiOfService, JsonApi, is_web_page, paced_client
 from deepcritical_mcp.sources.lookup import RecordLookup, ReferenceLookup, StatusLookup
 from deepcritical_mcp.sources.settings import CrossrefSettings
 from deepcritical_mcp.text import clean_line

@@ -28,10 +28,15 @@ from deepcritical_mcp.models import (
     split_names,
     status_from_links,
 )
-from deepcritical_mcp.net.json_fields import (
+from deepcritical_mcp.net.client import ApiOfService, JsonService, is_web_page
+from deepcritical_mcp.net.fields import (
+    authors_at,
     field_at,
+    field_table,
+    fields_at,
     first_records,
     json_answer,
+    json_texts,
     mapping_of,
     number_of,
     plain_abstract,
@@ -39,8 +44,6 @@ from deepcritical_mcp.net.json_fields import (
     text_at,
     texts_of,
 )
-from deepcritical_mcp.sources.fields import authors_at, field_table, fields_at, json_texts
-from deepcritical_mcp.sources.json_api import ApiOfService, JsonService, is_web_page
 from deepcritical_mcp.sources.settings import EuropePMCSettings
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.urls import is_web_address

@@ -9,7 +9,7 @@ from functools import partial
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
-from deepcritical_mcp.net.json_fields import text_of
+from deepcritical_mcp.net.fields import text_of
 from deepcritical_mcp.sources.base import Answer, Fetched, Source, SourceCheck
 from deepcritical_mcp.sources.europepmc.client import (
     MAX_PAGE,

@@ -11,10 +11,9 @@ import httpx
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
-from deepcritical_mcp.net.client import Net
-from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, text_at, text_of
+from deepcritical_mcp.net.client import JsonApi, JsonService, Net
+from deepcritical_mcp.net.fields import first_records, json_answer, mapping_of, text_at, text_of
 from deepcritical_mcp.sources.base import SourceCheck
-from deepcritical_mcp.sources.json_api import JsonApi, JsonService
 from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup
 from deepcritical_mcp.sources.pubmed.eutils import PROVIDER, EUtilities, eutilities, explain_refusal, ncbi_client
 from deepcritical_mcp.sources.settings import PubMedSettings

@@ -28,17 +28,18 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
 )
 from deepcritical_mcp.logs import hide
-from deepcritical_mcp.net.client import ApiClient, Net
-from deepcritical_mcp.net.json_fields import field_at, list_of, mapping_of, number_of, rows_of, text_of
-from deepcritical_mcp.sources.json_api import (
+from deepcritical_mcp.net.client import (
+    ApiClient,
     ApiOfService,
     Explain,
     JsonApi,
+    Net,
     Params,
     RequestOptions,
     is_web_page,
     paced_client,
 )
+from deepcritical_mcp.net.fields import field_at, list_of, mapping_of, number_of, rows_of, text_of
 from deepcritical_mcp.sources.settings import PubMedSettings
 from deepcritical_mcp.text import clean_line, limited
 

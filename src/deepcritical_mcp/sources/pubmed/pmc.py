@@ -12,12 +12,11 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmcid, normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
-from deepcritical_mcp.net.client import ApiClient, Net
-from deepcritical_mcp.net.json_fields import first_records, json_answer, json_if_any, list_of, text_at
+from deepcritical_mcp.net.client import ApiClient, JsonApi, Net
+from deepcritical_mcp.net.fields import first_records, json_answer, json_if_any, list_of, text_at
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.reading.reader_process import read_articles
 from deepcritical_mcp.sources.base import SourceCheck
-from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.pubmed.eutils import (
     MAX_IDS,

@@ -22,9 +22,9 @@ from deepcritical_mcp.models import (
     language_names,
     status_from_links,
 )
+from deepcritical_mcp.net.fields import authors_at, field_table, fields_at
 from deepcritical_mcp.reading.jats_text import SUBSCRIPTS, SUPERSCRIPTS, in_script
 from deepcritical_mcp.reading.xml_tree import XmlError, first, new_element, read_xml
-from deepcritical_mcp.sources.fields import authors_at, field_table, fields_at
 from deepcritical_mcp.sources.pubmed.eutils import refuse_other_data, refuse_xml_errors, unreadable
 from deepcritical_mcp.text import MONTHS, clean_line, clean_text, limited
 
@@ -103,7 +103,7 @@ def article(record: Element) -> Publication:
         fields["title"] = fields["vernacular_title"]
     if fields["medline_abbreviation"] == fields["journal_abbreviation"]:
         fields["medline_abbreviation"] = ""
-    fields |= _registrations(entry) | {
+    fields |= {
         "date": electronic if ahead else printed or electronic,
         "authors": _names(entry),
         "pmcid": fields["pmcid"] or next((one for one in older if one.startswith("PMC")), ""),
@@ -147,6 +147,11 @@ def _publication(citation: Element, entry: Element, fields: dict[str, object]) -
     status, notices = status_from_links(links, types, journal)
     granted = entry.iterfind("GrantList/Grant")
     given = ([text_at(one, name) for name in ("GrantID", "Agency", "Country")] for one in granted)
+    listed = ((one, text_at(one, "DataBankName")) for one in entry.iterfind("DataBankList/DataBank"))
+    banks = [(name, number) for one, name in listed for number in texts_at(one, "AccessionNumberList/AccessionNumber")]
+    # The trial, where the record names exactly one of ClinicalTrials.gov.
+    trials = {number.upper() for _, number in banks if number.upper().startswith("NCT")}
+    named = (one if bank and one.upper().startswith(bank.upper()) else f"{bank} {one}" for bank, one in banks)
     common: dict[str, object] = {
         "title": clean_line(str(fields["title"])) or NO_TITLE,
         "vernacular_title": "" if fields["vernacular_title"] == fields["title"] else fields["vernacular_title"],
@@ -157,18 +162,11 @@ def _publication(citation: Element, entry: Element, fields: dict[str, object]) -
         "status": status,
         "status_notices": notices,
         "grants": tuple(dict.fromkeys(", ".join(filter(None, grant)) for grant in given)),
+        "registrations": tuple(dict.fromkeys(named)),
+        "nct": trials.pop() if len(trials) == 1 else "",
     }
     abstract = clean_text(_abstract(entry, citation)) or NO_ABSTRACT
     return Publication.of("abstract", abstract, provider="pubmed", source="pubmed", **(fields | common))
-
-
-def _registrations(entry: Element) -> dict[str, object]:
-    """Accession numbers with their bank; `nct` where the record names exactly one trial of ClinicalTrials.gov."""
-    listed = ((one, text_at(one, "DataBankName")) for one in entry.iterfind("DataBankList/DataBank"))
-    banks = [(name, number) for one, name in listed for number in texts_at(one, "AccessionNumberList/AccessionNumber")]
-    trials = {number.upper() for _, number in banks if number.upper().startswith("NCT")}
-    named = (one if bank and one.upper().startswith(bank.upper()) else f"{bank} {one}" for bank, one in banks)
-    return {"registrations": tuple(dict.fromkeys(named)), "nct": trials.pop() if len(trials) == 1 else ""}
 
 
 def _abstract(entry: Element, citation: Element) -> str:

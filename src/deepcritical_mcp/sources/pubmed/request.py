@@ -107,19 +107,6 @@ def _tagged(text: str, tag: str) -> str:
     return f'"{words}"[{tag}]' if words else ""
 
 
-def _types_term(names: Sequence[str]) -> str:
-    given = [clean_line(name) for name in names if clean_line(name)]
-    problems: list[str] = []
-    for name in given:
-        if not publication_type(name):
-            near = near_publication_types(name)
-            hint = f"Did you mean {' or '.join(near)}?" if near else 'E.g. "Review", "Randomized Controlled Trial".'
-            problems.append(f'publication_types: PubMed has no type "{name[:60]}". {hint}')
-    if problems:
-        raise InvalidInputError(" ".join(problems))
-    return any_of(f'"{name}"[Publication Type]' for name in dict.fromkeys(map(publication_type, given)))
-
-
 class PubMedRequest(DatedRequest):
     """The arguments of `pubmed_search`.
 
@@ -157,10 +144,18 @@ class PubMedRequest(DatedRequest):
 
     def term(self, variant: str) -> str:
         """The search term for `variant` with all filters; the variant itself if there are none."""
+        types = [clean_line(name) for name in self.publication_types if clean_line(name)]
+        problems: list[str] = []
+        for name in (name for name in types if not publication_type(name)):
+            near = near_publication_types(name)
+            hint = f"Did you mean {' or '.join(near)}?" if near else 'E.g. "Review", "Randomized Controlled Trial".'
+            problems.append(f'publication_types: PubMed has no type "{name[:60]}". {hint}')
+        if problems:
+            raise InvalidInputError(" ".join(problems))
         chosen = STUDY_FILTERS.get(self.study_filter), AGE_GROUPS.get(self.age_group), self.humans_only and HUMANS
         terms = (
             f'("{self.since.replace("-", "/")}"[crdt] : "3000"[crdt])' if self.since else "",
-            _types_term(self.publication_types),
+            any_of(f'"{name}"[Publication Type]' for name in dict.fromkeys(map(publication_type, types))),
             "hasabstract" if self.has_abstract else "",
             *(one.pubmed for one in chosen if one),
             _tagged(self.author, "Author"),

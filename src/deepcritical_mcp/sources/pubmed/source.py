@@ -26,7 +26,7 @@ from deepcritical_mcp.memory import SizedCache
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.cache import Cache, cache_key
 from deepcritical_mcp.net.client import Net
-from deepcritical_mcp.net.json_fields import rows_of, text_at, texts_of
+from deepcritical_mcp.net.fields import rows_of, text_at, texts_of
 from deepcritical_mcp.sources.base import (
     Answer,
     Completer,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from deepcritical_mcp.data_files import data_patterns, data_table
-from deepcritical_mcp.net.json_fields import (
+from deepcritical_mcp.net.fields import (
     field_at,
     list_of,
     mapping_of,

@@ -25,10 +25,14 @@ from deepcritical_mcp.models import (
     Publication,
     StatusNotice,
 )
-from deepcritical_mcp.net.json_fields import (
+from deepcritical_mcp.net.client import ApiOfService, JsonService
+from deepcritical_mcp.net.fields import (
     field_at,
+    field_table,
+    fields_at,
     first_records,
     json_answer,
+    json_texts,
     mapping_of,
     number_of,
     rows_of,
@@ -38,8 +42,6 @@ from deepcritical_mcp.net.json_fields import (
 )
 from deepcritical_mcp.reading import Block, Reading, Section, assembled, outline, with_text
 from deepcritical_mcp.sources.base import Answer, Fetched, Source, SourceCheck, as_sent
-from deepcritical_mcp.sources.fields import field_table, fields_at, json_texts
-from deepcritical_mcp.sources.json_api import ApiOfService, JsonService
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, RecordLookup, Wanted
 from deepcritical_mcp.sources.settings import TrialsSettings
 from deepcritical_mcp.sources.trials.outline import (

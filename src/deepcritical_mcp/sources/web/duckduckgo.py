@@ -18,7 +18,7 @@ import anyio.to_thread
 from deepcritical_mcp.errors import BlockedError, ProviderResponseError, ProviderTimeoutError, ProviderUnavailableError
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import ApiClient, Net, RetryPolicy
-from deepcritical_mcp.net.json_fields import MAX_ROWS, MAX_TEXT
+from deepcritical_mcp.net.fields import MAX_ROWS, MAX_TEXT
 from deepcritical_mcp.net.pacing import Pacing
 from deepcritical_mcp.sources.base import SourceCheck, as_sent
 from deepcritical_mcp.sources.settings import WebSettings

@@ -26,7 +26,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.logs import hide_keys_in_urls
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
 from deepcritical_mcp.net.client import ApiClient, Net, RequestParts, retry_after_seconds
-from deepcritical_mcp.net.json_fields import (
+from deepcritical_mcp.net.fields import (
     MAX_ROWS,
     field_at,
     json_answer,

@@ -14,7 +14,7 @@ from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
 from deepcritical_mcp.net.client import Net
-from deepcritical_mcp.net.json_fields import MAX_ROWS
+from deepcritical_mcp.net.fields import MAX_ROWS
 from deepcritical_mcp.sources.base import Answer, SourceCheck, any_of
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.request import SearchDepth, WebOptions

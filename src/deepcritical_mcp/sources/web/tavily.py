@@ -13,8 +13,7 @@ import httpx
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError
 from deepcritical_mcp.net.client import ApiClient, Net
-from deepcritical_mcp.net.guard import Guard, is_refusal
-from deepcritical_mcp.net.json_fields import (
+from deepcritical_mcp.net.fields import (
     MAX_ROWS,
     first_records,
     json_answer,
@@ -23,6 +22,7 @@ from deepcritical_mcp.net.json_fields import (
     text_of,
     without_markup,
 )
+from deepcritical_mcp.net.guard import Guard, is_refusal
 from deepcritical_mcp.reading.page_metadata import shown
 from deepcritical_mcp.sources.base import as_sent
 from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted

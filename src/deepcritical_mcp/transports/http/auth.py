@@ -30,7 +30,7 @@ from starlette.types import ASGIApp
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
-from deepcritical_mcp.net.json_fields import json_answer, list_of
+from deepcritical_mcp.net.fields import json_answer, list_of
 from deepcritical_mcp.transports.http.caller_context import client_address
 from deepcritical_mcp.transports.http.calls import RateLimit
 from deepcritical_mcp.transports.http.security import refusal
