@@ -85,6 +85,10 @@ ONE = {
         page("Two.", url="https://www.sciencedirect.com/science/article/pii/S0140673620301"),
     ),
     "online and in print": (page(authors=["Rossi A"], date="2019"), page(authors=["Rossi A"], date="2020")),
+    "two years ahead of print": (
+        page(authors=["Rossi A"], date="2019", journal="Gout Rep"),
+        page(authors=["Rossi A"], date="2021", journal="Gout Reports"),
+    ),
 }
 TWO = {
     "a note with the PMID": (paper(pmid="7"), note("Not blinded.", "My notes on the cherry trial", pmid="7")),
@@ -115,6 +119,14 @@ TWO = {
         page(title="Cherry extract in ambulatory gout: a phase 12 trial"),
     ),
     "one text, two years": (page(date="2011"), page(date="2018")),
+    "one text, three years of a journal": (
+        page(authors=["Rossi A"], date="2018", journal="Gout Rep"),
+        page(authors=["Rossi A"], date="2021", journal="Gout Rep"),
+    ),
+    "one text, two years, two journals": (
+        page(authors=["Rossi A"], date="2019", journal="Gout Rep"),
+        page(authors=["Rossi A"], date="2021", journal="Lancet"),
+    ),
     "one text, two authors": (page(authors=["Rossi A"]), page(authors=["Bianchi L"])),
     "one text, two initials": (page(authors=["Rossi A"]), page(authors=["Rossi L"])),
     "one DOI, two populations": (

@@ -236,10 +236,13 @@ def _same_first_author(one: Identity, other: Identity) -> bool | None:
 
 
 def _dates_agree(one: Identity, other: Identity) -> bool:
-    """Unknown or at most a year apart, as online and in print. Two pages without authors, which may be numbers of a
-    series, have the same date as far as both give it."""
-    if one.authors or other.authors or not one.date or not other.date:
-        return not one.date or not other.date or abs(int(one.date[:4]) - int(other.date[:4])) <= 1
+    """Unknown or at most a year apart, as online and in print; two years in one journal by the same first author. Two
+    pages without authors, which may be numbers of a series, have the same date as far as both give it."""
+    if not one.date or not other.date:
+        return True
+    if one.authors or other.authors:
+        is_one_place = _same_first_author(one, other) and same_journal(one.journal, other.journal)
+        return abs(int(one.date[:4]) - int(other.date[:4])) <= (2 if is_one_place else 1)
     return one.date.startswith(other.date) or other.date.startswith(one.date)
 
 
