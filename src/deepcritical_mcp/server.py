@@ -119,7 +119,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
             lifespan=lifespan,
             log_level=app.settings.log_level,
             extensions=[board],
-            middleware=[_bound_params, self._add_session_resources, *middleware],
+            middleware=[_bound_params, self._add_session_resources, *middleware, self._warm_up_once],
         )
         self.app = app
         self.answers_given: Mapping[int | str, str] = {}
@@ -149,18 +149,23 @@ class DeepCriticalServer(MCPServer[AppContext]):
             for tool, _ in (_tool(spec, self._hidden) for spec in self._specs.values())
         ]
 
+    async def _warm_up_once(self, ctx: Request, call_next: CallNext) -> HandlerResult:
+        """Middleware that loads the model after the first request that follows `initialize`."""
+        result = await call_next(ctx)
+        if not self._is_warm and ctx.method != "initialize":
+            self._is_warm = True
+            self.app.warm_up()
+        return result
+
     async def _add_session_resources(self, ctx: Request, call_next: CallNext) -> HandlerResult:
         """Middleware for what the SDK's own handlers cannot do: it lists the session's evidence among the resources,
-        gives each export its own type, and loads the model after the first request that follows `initialize`."""
+        and gives each export its own type."""
         context = ToolContext(request_context=ctx, mcp_server=self)
         token = _CONTEXT.set(context)
         try:
             result = await call_next(ctx)
         finally:
             _CONTEXT.reset(token)
-        if not self._is_warm and ctx.method != "initialize":
-            self._is_warm = True
-            self.app.warm_up()
         if ctx.method == "initialize" and isinstance(result, dict):
             result["capabilities"]["resources"]["listChanged"] = True
         if ctx.method == "resources/list" and isinstance(result, dict):

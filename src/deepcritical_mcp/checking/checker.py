@@ -7,7 +7,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any
 
 import anyio
 from anyio.to_thread import run_sync
@@ -222,8 +221,8 @@ class _Part:
     _remarks: list[str] = field(init=False, default_factory=list[str])
 
     async def check(self) -> tuple[KeptCheck, str]:
-        """The whole check so far, kept in the session; if time is short, with this part's references only. The log of
-        searches has it as a check; else it is told why not."""
+        """Check what is left, keep the whole check so far in the session (with the references only if time is short),
+        log it as a search, and return it with the reason why it could not be logged, or ""."""
         findings, sentences, texts = None, frozenset[int](), self.kept.left(self.draft)
         earlier = self.kept.report.references
         done = {one.index for one in earlier}
@@ -368,16 +367,20 @@ def counts_of(report: CitationReport) -> dict[str, int]:
 def checked_references(outcomes: Iterable[ReferenceOutcome], kept: Mapping[str, Publication]) -> list[CheckedReference]:
     """What clients see of the outcomes; `kept` are the records as they are kept, by the ids that they were found under.
     Takes about a millisecond a reference."""
-    checked = list[CheckedReference]()
-    for one in outcomes:
-        reference, candidates = one.reference, tuple(_record(each, each.id) for each in one.candidates)
-        told: dict[str, Any] = {"index": reference.index, "label": reference.label, "candidates": candidates}
-        told |= {name: getattr(one, name) for name in ("verdict", "problems", "reason")}
-        if one.publication:
-            told["record"] = _record(one.publication, kept[one.publication.id].id)
-            told["corrected"] = corrected(reference.text, one.publication, one.problems) if one.problems else ""
-        checked.append(CheckedReference(written=clipped(clean_line(reference.text), MAX_KEPT), **told))
-    return checked
+    return [
+        CheckedReference(
+            index=one.reference.index,
+            label=one.reference.label,
+            written=clipped(clean_line(one.reference.text), MAX_KEPT),
+            verdict=one.verdict,
+            record=_record(one.publication, kept[one.publication.id].id) if one.publication else None,
+            problems=one.problems,
+            reason=one.reason,
+            corrected=corrected(one.reference.text, one.publication, one.problems) if one.publication else "",
+            candidates=tuple(_record(each, each.id) for each in one.candidates),
+        )
+        for one in outcomes
+    ]
 
 
 def _record(publication: Publication, id: str) -> CheckedRecord:

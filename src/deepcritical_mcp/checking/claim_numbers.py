@@ -86,7 +86,7 @@ class NumberReading(NamedTuple):
     half: float
 
     def meant(self, *, is_about: bool) -> tuple[float, float]:
-        """From where to where the numbers are that it may stand for: those that are rounded to it, or are near it."""
+        """The range of values that it may stand for: those that are rounded to it, or are near it."""
         value, is_round = self.value, self.value >= 10_000 and self.value % 1_000 == 0
         near = max(self.half * (1 + 1e-9), _ABOUT * value * is_about, _ROUND * value * is_round)
         return value - near, value + near

@@ -48,7 +48,7 @@ class AddOutcome:
 
 class Decision(NamedTuple):
     """What becomes of a new publication, stored as `publication`: it is merged into the match, or added if there is
-    none. See `AddOutcome`, of which it becomes one when all of a call are stored."""
+    none. It becomes an `AddOutcome` once all of the call are stored."""
 
     publication: Publication
     match: Match = Match()

@@ -384,8 +384,8 @@ class Catalogue:
         return self._members.get(id, ())
 
     def having(self, id: str) -> list[str]:
-        """The ids of publications with a member that has exactly this id, except those whose own id is this one with a
-        digest: when that was given, this one was another publication's."""
+        """The ids of publications with a member that has exactly this id, except those whose own id is this one and a
+        digest, which was added because this one was taken."""
         return [
             one
             for one in self._keys.having(("id", id))

@@ -219,7 +219,7 @@ class SessionAccess:
         self._indexing: asyncio.Task[None] | None = None
         self._first = ""
         self._mutex = threading.RLock()
-        """The lock of the space: the work of a cancelled call may not have ended yet."""
+        """The lock of the space, which the thread of a cancelled call may still hold."""
         self.users = self._size = self._searches = 0
 
     @property

@@ -117,8 +117,9 @@ class SessionRegistry:
             SessionBusyError: another process has locked it.
             EvidenceStoreError: it cannot be read.
         """
+        lock = self._lock(session_id)
         await self._drop_idle()
-        async with self._lock(session_id):
+        async with lock:
             return await self._find(session_id, _digest(owner))
 
     async def sessions(self, *, owner: str = "") -> list[KeptSession]:
@@ -183,8 +184,9 @@ class SessionRegistry:
         Raises:
             SessionNotFoundError: it is unknown, expired, deleted, or another owner's.
         """
+        lock = self._lock(session_id)
         await self._drop_idle()
-        async with self._lock(session_id):
+        async with lock:
             try:
                 session = await self._find(session_id, _digest(owner))
             except (EvidenceStoreError, SessionNotFoundError):
@@ -264,7 +266,7 @@ class SessionRegistry:
                 session.rested = now if not session.awake else 0.0
 
     def _lock(self, name: str | tuple[str, str]) -> anyio.Lock:
-        """Of the session with that id, or of a default or the titles of an owner."""
+        """Of the session with that id (SessionNotFoundError for what is none), or of a default or the titles of an owner."""
         if isinstance(name, str) and not is_session_id(name):
             raise SessionNotFoundError()
         return self._locks.setdefault(name, anyio.Lock())

@@ -301,7 +301,8 @@ def retry_after_seconds(value: str) -> float:
 @dataclass
 class _Shared:
     lock: anyio.Lock = field(default_factory=anyio.Lock)
-    outcomes: list[object] = field(default_factory=list[object])
+    answer: tuple[object] | None = None
+    error: ProviderError | None = None
 
 
 class InFlight:
@@ -321,19 +322,19 @@ class InFlight:
         """
         shared = self._shared.setdefault(key, _Shared())
         async with shared.lock:
-            if not shared.outcomes:
+            if shared.answer is None and shared.error is None:
                 try:
-                    shared.outcomes.append(await operation())
+                    shared.answer = (await operation(),)
                 except ProviderError as error:
                     # If its caller had no time to send, or to try again, somebody with more time may succeed.
                     is_late = error.retryable and seconds_left() <= TO_REPORT_FAILURE.cap
                     if is_late or isinstance(error, LineTooLongError):
                         raise
-                    shared.outcomes.append(error)
+                    shared.error = error
                 self._shared.pop(key, None)
-        if isinstance(outcome := shared.outcomes[0], ProviderError):
-            raise outcome
-        return cast("T", outcome)
+        if shared.error is not None:
+            raise shared.error
+        return cast("tuple[T]", shared.answer)[0]
 
 
 PDF = "application/pdf"
@@ -392,13 +393,14 @@ def media_type(declared: str, charset: str, start: bytes) -> str:
 @dataclass(frozen=True)
 class ApiOfService:
     """An API: its names on the wire and for people, its address in the settings, for which the pace is kept, and the
-    seconds between two starts; `explain` is that of `ApiClient`, and says what a refusal of a key means."""
+    seconds between two starts; `explain` and `keyless` are those of `ApiClient`."""
 
     name: str
     title: str
     base_url: Callable[[Settings], str]
     spacing: float
     explain: Explain | None = None
+    keyless: bool = True
 
 
 def paced_client(
@@ -415,7 +417,7 @@ def paced_client(
     limiter = shared_pacing(settings, api.spacing, name=shared_pace or api.name, identity=counted_by, steps=steps)
     redirects = False if key else None
     return net.client(
-        api.name, api.title, limiter=limiter, explain=api.explain, keyless=True, follow_redirects=redirects
+        api.name, api.title, limiter=limiter, explain=api.explain, keyless=api.keyless, follow_redirects=redirects
     )
 
 

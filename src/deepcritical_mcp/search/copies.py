@@ -43,7 +43,7 @@ NO_IDS = RecordIds()
 TITLE_WORDS = 0.75
 """The share of the words of two titles of versions that must be the same."""
 PREVIEW = 1_000
-"""Characters: a page with fewer than these besides the abstract has not the whole paper."""
+"""A page with fewer characters than these beyond its abstract is a preview, not the whole paper."""
 
 
 def ids_in(reading: Reading) -> RecordIds:

@@ -1,5 +1,6 @@
-"""The steps of a search: ask all variants, fuse the answers into one ranking, fetch the records, and keep them; and its
-entry in the session's log, begun before anybody is asked, written when the search ends, however it ends."""
+"""The steps of a search: ask all variants, fuse the answers into one ranking and fetch the records, which `pipeline`
+keeps; and its entry in the session's log, begun before anybody is asked, written when the search ends, however it ends.
+"""
 
 from __future__ import annotations
 
@@ -272,7 +273,7 @@ class ReadingSession(Protocol):
 @dataclass(frozen=True)
 class Kept:
     """Evidence as the session holds it now, each once; `ids` has the id of each record's evidence, in order. `new` of
-    it was not in the session. `counters` were asked how often it is cited, `problems` say why that is not known."""
+    it was not in the session. `counters`: services asked for citation counts; `problems`: why counts are missing."""
 
     evidence: tuple[Evidence, ...]
     ids: tuple[str, ...]

@@ -37,8 +37,8 @@ Notices = tuple[StatusNotice, ...]
 
 
 def testified(record: Publication, notices: Notices, title: str, day: str) -> tuple[Publication, str]:
-    """A record with what the witness of that title said about it on that day, and a remark if the two contradict each
-    other on a retraction or concern. Of PubMed's records, PubMed says what is in order."""
+    """A record with the notices that the service of that title gave on that day, and a remark if the two contradict
+    each other on a retraction or concern. Of PubMed's records, PubMed says what is in order."""
     told, own = status_told_by(notices), record.status
     is_pubmeds = bool(record.pmid) and record.source == "pubmed"
     mark = NOT_IN_PUBMED if is_pubmeds else NOT_IN_RECORD

@@ -93,7 +93,7 @@ def search_spec(
             steps = ("There are no results at this offset: use a smaller one.",)
         return result.but(next_step=session.next_step(*steps))
 
-    run.__annotations__["return"] = SearchResult
+    run.__annotations__ = {**run.__annotations__, "return": SearchResult}
     return asking_tool(run, title, icon, on_board=True, is_basic=source == "pubmed", source=source)
 
 

@@ -143,7 +143,7 @@ class KeptItem:
 
     @property
     def place(self) -> KeptItem:
-        """What takes its place when it is removed, so that other processes learn of that."""
+        """The row that stands for it once it is removed, from which other processes learn of that."""
         text = Text(kind="note", content="[removed]")
         return KeptItem(Publication(id=self.id, source=self.publication.source, title="[removed]", texts=(text,)), GONE)
 

@@ -54,7 +54,7 @@ class CitationMatcher(JsonService, ReferenceLookup):
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        client = ncbi_client(settings, net, provider=cls.name, title=cls.title)
+        client = ncbi_client(settings, net, provider=cls.name, title=cls.title, keyless=True)
         return cls(JsonApi(client, settings.of(PubMedSettings).citmatch_url))
 
     async def match(self, reference: str) -> Sequence[RecordIds]:

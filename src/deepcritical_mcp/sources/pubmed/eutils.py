@@ -132,12 +132,21 @@ MAX_IDS = 200
 
 
 def ncbi_client(
-    settings: Settings, net: Net, *, provider: str, title: str, explain: Explain | None = None, steps: int = 1
+    settings: Settings,
+    net: Net,
+    *,
+    provider: str,
+    title: str,
+    explain: Explain | None = None,
+    keyless: bool = False,
+    steps: int = 1,
 ) -> ApiClient:
     """A client at the pace that all of NCBI's services share; `steps` is how many requests a call sends."""
-    key = settings.of(PubMedSettings).ncbi_api_key.get_secret_value()
+    ours = settings.of(PubMedSettings)
+    key = ours.ncbi_api_key.get_secret_value()
     spacing = SPACING_WITH_KEY if key else SPACING_WITHOUT_KEY
-    api = ApiOfService(provider, title, lambda settings: settings.of(PubMedSettings).ncbi_base_url, spacing, explain)
+    address = ours.ncbi_base_url
+    api = ApiOfService(provider, title, lambda _: address, spacing, explain, keyless)
     return paced_client(settings, net, api, steps=steps, shared_pace="ncbi", key=key)
 
 

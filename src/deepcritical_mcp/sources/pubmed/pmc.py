@@ -163,7 +163,9 @@ class IdConverter:
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         """The converter as the settings describe it. It shares the pace of E-utilities: NCBI names no other."""
-        client = ncbi_client(settings, net, provider=CONVERTER, title=CONVERTER_TITLE, explain=explain_conversion)
+        client = ncbi_client(
+            settings, net, provider=CONVERTER, title=CONVERTER_TITLE, explain=explain_conversion, keyless=True
+        )
         return cls(client, base_url=settings.of(PubMedSettings).idconv_base_url, email=settings.ncbi_email.strip())
 
     async def convert(self, ids: Sequence[RecordIds]) -> Sequence[RecordIds]:

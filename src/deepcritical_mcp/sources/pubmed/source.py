@@ -145,6 +145,7 @@ class PubMed(Source[PubMedRequest]):
         """
         term, sort = request.term(variant), _SORTS[request.sort]
         days = [day.replace("-", "/") for day in request.dates]
+        # One date alone leaves the other end open.
         dates = {"datetype": "pdat", "mindate": days[0] or "1000", "maxdate": days[1] or "3000"} if any(days) else {}
         key = term, offset, limit, sort, *days
         found = self._answers.get([key]).get(key) if request.offset else None
