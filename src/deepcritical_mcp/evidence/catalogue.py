@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Callable, Collection, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
@@ -24,6 +24,7 @@ from deepcritical_mcp.evidence.clustering import (
 from deepcritical_mcp.evidence.identity import (
     CLAIMED,
     SAME_DOCUMENT,
+    Identity,
     base_id,
     conflict,
     identity_numbers,
@@ -406,31 +407,32 @@ class Catalogue:
                         linked[id] = self._members[id]
                         waiting += (member.identity for member in linked[id])
             members = {id: linked[id] for id in sorted(linked, key=lambda id: self._items[id].order)}
-        affected, is_whole = tuple(members), sum(map(len, members.values())) < MAX_MEMBERS
-        again = ((id, some, one) for id, some in members.items() for one in some if one.facts == new.facts)
-        if found := next(again, None):
+        for id, some in members.items():
             # The same record found again is merged into the earlier one.
-            id, others, same = found
-            cluster = (Member(merged(one.publication, publication)) if one is same else one for one in others)
-            affected, clusters = (id,), [tuple(sorted(cluster, key=lambda member: member.rank))]
-        elif is_whole:
-            clusters = clusters_of([new, *(member for some in members.values() for member in some)])
-            others = next([one for one in some if one is not new] for some in clusters if new in some)
-        else:
-            fitting = (
+            if same := next((one for one in some if one.facts == new.facts), None):
+                again = Member(merged(same.publication, publication))
+                cluster = sorted((again if one is same else one for one in some), key=lambda member: member.rank)
+                return Placement(_match(new.identity, some, members), (id,), (tuple(cluster),))
+        if sum(map(len, members.values())) >= MAX_MEMBERS:
+            fitting = [
                 some for some in members.values() if not any(conflict(new.identity, one.identity) for one in some)
-            )
-            others, clusters = [one for some in fitting for one in some], []
-        match = Match()
-        if same_as := best_match(new.identity, others):
-            other, reason = same_as
-            alike = title_similarity(new.identity, other.identity) if reason == SAME_DOCUMENT else 1.0
-            match = Match(next(id for id, some in members.items() if other in some), alike, reason)
-        if not clusters:
+            ]
+            match = _match(new.identity, [one for some in fitting for one in some], members)
             return Placement(match, (match.id,), ()) if match.id else Placement(match, (), ((new,),))
-        return Placement(match, affected, tuple(clusters))
+        clusters = clusters_of([new, *(member for some in members.values() for member in some)])
+        others = next([one for one in some if one is not new] for some in clusters if new in some)
+        return Placement(_match(new.identity, others, members), tuple(members), tuple(clusters))
 
     def by_words(self, queries: Sequence[str]) -> list[WordScores]:
         """How well everything matches each query by words, see `LexicalIndex.score`."""
         with self._lock:
             return [WordScores(self._texts.wholes.score(one), self._texts.passages.score(one)) for one in queries]
+
+
+def _match(new: Identity, others: Sequence[Member], members: Mapping[str, Cluster]) -> Match:
+    """The publication to which the one of `others` that is the same belongs."""
+    if (found := best_match(new, others)) is None:
+        return Match()
+    other, reason = found
+    id = next(id for id, some in members.items() if other in some)
+    return Match(id, title_similarity(new, other.identity) if reason == SAME_DOCUMENT else 1.0, reason)

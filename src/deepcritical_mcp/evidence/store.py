@@ -409,11 +409,13 @@ def _with_status(item: KeptItem, current: Publication) -> KeptItem:
     """The item with that status. Of the descriptions that it was merged from, only the latest is marked as checked,
     since that one describes it best."""
     status, day, notices = current.status, current.status_checked, {"status_notices": current.status_notices}
-    days = {max((one.status_checked for one in item.given), default=""): day}
-    given = tuple(
-        one if one.is_users else one.with_status(status, days.get(one.status_checked, one.status_checked), **notices)
-        for one in item.given
-    )
+    latest = max((one.status_checked for one in item.given), default="")
+
+    def marked(one: Publication) -> Publication:
+        checked = day if one.status_checked == latest else one.status_checked
+        return one if one.is_users else one.with_status(status, checked, **notices)
+
+    given = tuple(map(marked, item.given))
     return replace(item, publication=item.publication.with_status(status, day, **notices), given=given)
 
 

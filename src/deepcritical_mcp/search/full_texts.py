@@ -140,34 +140,37 @@ class FullTexts:
         requests at most, all together; what the session has costs none. If anybody is asked, it is in the session's log
         of searches as a look-up of `add_evidence`."""
         held = [await self._held(one, session) for one in documents]
-        missing = sum(one is None or not _is_complete(one) for one in held)
-        recording = Recording(lookup_entry("add_evidence", [one.name for one in documents]), session)
-        async with recording if missing else nullcontext():
-            read = {n: one for n, one in enumerate(held) if one and not one.is_record and _read_text(one)}
-            await progress(0.05, f"fetching {counted(missing, 'record')}")
-            open_ones = [n for n in range(len(documents)) if n not in read]
-            seconds = seconds_before(TO_KEEP_RESULTS, cap=self._seconds)
-            kept = [one if one and one.is_record and not one.awaits_pubmed else None for one in held]
-            outcomes = await self._items.find([documents[n] for n in open_ones], [kept[n] for n in open_ones], seconds)
-            found = {n: FoundRecord(one) for n, one in read.items()} | dict(zip(open_ones, outcomes, strict=True))
-            for n, one in enumerate(held):
-                if one and one.awaits_pubmed and found[n].verdict in ("outage", "not_found"):
-                    found[n] = FoundRecord(one, unasked=found[n].unasked)
-            off = {n for n in found if documents[n].not_asked(documents[n].ids, self.off)}
-            unknown = (
-                n for n, one in found.items() if one.verdict == "not_found" or (n in off and not one.publication)
-            )
-            pages = await self._pages({n: documents[n].url for n in unknown if documents[n].url}, seconds)
-            found |= {n: page for n, page in pages.items() if page.publication or n not in off}
-            told = [found[n] for n in range(len(documents))]
-            if missing:
-                records = [one.publication for one in told if one.publication]
-                known = await session.known(records)
-                new = {one.id for one, id in zip(records, known, strict=True) if not id}
-                recording.looked_up(told, [id or one.id for one, id in zip(records, known, strict=True)], new=len(new))
+        if all(one and _is_complete(one) for one in held):
+            return await self._fetched(documents, held, progress)
+        async with Recording(lookup_entry("add_evidence", [one.name for one in documents]), session) as recording:
+            found = await self._fetched(documents, held, progress)
+            records = [one.publication for one in found if one.publication]
+            known = await session.known(records)
+            new = {one.id for one, id in zip(records, known, strict=True) if not id}
+            recording.looked_up(found, [id or one.id for one, id in zip(records, known, strict=True)], new=len(new))
         if recording.problem:
-            told[0] = replace(told[0], remark=f"{told[0].remark} {recording.problem}".strip())
-        return told
+            found[0] = replace(found[0], remark=f"{found[0].remark} {recording.problem}".strip())
+        return found
+
+    async def _fetched(
+        self, documents: Sequence[DocumentId], held: Sequence[Publication | None], progress: Progress
+    ) -> list[FoundRecord]:
+        read = {n: one for n, one in enumerate(held) if one and not one.is_record and _read_text(one)}
+        missing = sum(one is None or not _is_complete(one) for one in held)
+        await progress(0.05, f"fetching {counted(missing, 'record')}")
+        open_ones = [n for n in range(len(documents)) if n not in read]
+        seconds = seconds_before(TO_KEEP_RESULTS, cap=self._seconds)
+        kept = [one if one and one.is_record and not one.awaits_pubmed else None for one in held]
+        outcomes = await self._items.find([documents[n] for n in open_ones], [kept[n] for n in open_ones], seconds)
+        found = {n: FoundRecord(one) for n, one in read.items()} | dict(zip(open_ones, outcomes, strict=True))
+        for n, one in enumerate(held):
+            if one and one.awaits_pubmed and found[n].verdict in ("outage", "not_found"):
+                found[n] = FoundRecord(one, unasked=found[n].unasked)
+        off = {n for n in found if documents[n].not_asked(documents[n].ids, self.off)}
+        unknown = (n for n, one in found.items() if one.verdict == "not_found" or (n in off and not one.publication))
+        pages = await self._pages({n: documents[n].url for n in unknown if documents[n].url}, seconds)
+        found |= {n: page for n, page in pages.items() if page.publication or n not in off}
+        return [found[n] for n in range(len(documents))]
 
     async def _pages(self, urls: Mapping[int, str], seconds: float) -> dict[int, FoundRecord]:
         """Pages and files as publications; instead of one that cannot be read, why."""
