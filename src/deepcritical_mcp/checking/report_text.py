@@ -224,7 +224,7 @@ def beginning_of(report: CitationReport, count: int) -> CitationReport:
     step = report.next_step.replace(f"offset={report.next_offset}", f"offset={offset}")
     call = "" if f"offset={offset}" in step else f": {report.call} offset={offset}"
     step = f"Not shown here: {counted(len(left), 'finding')}{call}. {step}".strip()
-    return with_findings(report, findings[:count]).model_copy(update={"next_offset": offset, "next_step": step})
+    return with_findings(report, findings[:count]).but(next_offset=offset, next_step=step)
 
 
 def fitting(report: CitationReport, limit: int, length: Callable[[CitationReport], int]) -> CitationReport:
@@ -242,7 +242,7 @@ def fitting(report: CitationReport, limit: int, length: Callable[[CitationReport
     if count or not total:
         return beginning_of(short, count)
     first, room = beginning_of(short, 1), limit // 4
-    first = first.model_copy(update={"warnings": (SHORTENED, *first.warnings)})
+    first = first.but(warnings=(SHORTENED, *first.warnings))
     while length(short := cast(CitationReport, _shortened(first, room))) > limit and room > MIN_ROOM:
         room //= 2
     return short
@@ -270,7 +270,7 @@ def brief(report: CitationReport) -> CitationReport:
             told = {"written": clipped(one.written, MAX_WRITTEN), "reason": reason}
             references[at] = one.model_copy(update=told)
         elif one.record and one.corrected:
-            told = {"record": one.record.model_copy(update={"reference": ""})}
+            told = {"record": one.record.but(reference="")}
             references[at] = one.model_copy(update=told)
     told = {"references": tuple(references), "claims": tuple(claims), "records": asked(report)}
     return report.model_copy(update=told)

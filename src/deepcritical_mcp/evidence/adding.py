@@ -192,7 +192,7 @@ class Batch:
         entry = self._catalogue[match.id]
         first, *others = entry.members
         cluster = tuple(map(member_of, (merged(first, new), *others)))
-        publication = combined(cluster).model_copy(update={"id": match.id})
+        publication = combined(cluster).but(id=match.id)
         given = tuple(member.publication for member in cluster) if len(cluster) > 1 else ()
         self._put(entry, replace(entry, publication=publication, given=given))
         return Decision(publication, match)
@@ -213,11 +213,11 @@ class Batch:
             cluster, before = place.clusters[number], keeps.get(number, "")
             has = [member.facts for member in cluster]
             queries = {query for member in cluster for query in member.publication.found_by}
-            publication = combined(cluster).model_copy(
-                update={"found_by": tuple(one for one in united(found_by, new.found_by) if one in queries)}
+            publication = combined(cluster).but(
+                found_by=tuple(one for one in united(found_by, new.found_by) if one in queries)
             )
             id = self._id(base_id(publication.id), cluster, before, place.affected)
-            publication = publication.model_copy(update={"id": id})
+            publication = publication.but(id=id)
             given = tuple(self._given(member, cluster, facts) for member in cluster) if len(cluster) > 1 else ()
             if before:
                 entry = entries[before]
@@ -234,7 +234,7 @@ class Batch:
         if member.facts == new and (owner := self._catalogue.resolve(member.publication.id)):
             facts = [one.facts for one in cluster]
             if not any(one.facts in facts for one in self._catalogue.members(owner)):
-                return member.publication.model_copy(update={"id": f"{member.publication.id}#{member.digest}"})
+                return member.publication.but(id=f"{member.publication.id}#{member.digest}")
         return member.publication
 
     def _continued(self, place: Placement) -> dict[int, str]:

@@ -130,7 +130,7 @@ def combined(cluster: Cluster) -> Publication:
     if len(cluster) == 1:
         return cluster[0].publication
     publication = reduce(merged, (member.publication for member in cluster))
-    return publication.model_copy(update={"id": publication_id(publication)})
+    return publication.but(id=publication_id(publication))
 
 
 def clusters_of(members: Iterable[Member]) -> list[Cluster]:

@@ -146,7 +146,7 @@ def best_answers(
 def by_part(item: Evidence, brief: str) -> Evidence:
     """`item` by a part of its text."""
     cut = brief != item.content
-    return item.model_copy(update={"content": brief, "content_truncated": cut}) if cut else item
+    return item.but(content=brief, content_truncated=cut) if cut else item
 
 
 async def shortened(embedder: PassageEmbedder, question: str, texts: Mapping[str, int]) -> dict[str, str]:

@@ -179,7 +179,7 @@ def _by_section(item: Evidence, text: Text, anchor: ParagraphAnchor) -> Evidence
         content = item.content
     if left := found[-1].end - found[0].start - len(content):
         content = f'{content}\n\n[… {left:,} characters left out: get_evidence ids=["{item.id}@{name}"] …]'
-    return item.model_copy(update={"content": content, "section": part.path, "anchor": name})
+    return item.but(content=content, section=part.path, anchor=name)
 
 
 class Quotation(NamedTuple):

@@ -242,7 +242,7 @@ class EvidenceStore(SessionAccess):
         """The session's publications with these ids, with all their texts, linked to nearly identical ones."""
         async with self._session() as catalogue:
             found = catalogue.find(ids)
-            return {id: item.model_copy(update={"similar": catalogue.links(item.id)}) for id, item in found.items()}
+            return {id: item.but(similar=catalogue.links(item.id)) for id, item in found.items()}
 
     async def places(self, ids: Sequence[str], *, limit: int) -> dict[str, Point]:
         """A map of `ids`: the position of each one that has been embedded, at most `limit`, by id."""

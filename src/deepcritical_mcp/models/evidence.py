@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from operator import itemgetter
 from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field
@@ -164,17 +163,24 @@ class Text(Value):
 def _merged_texts(first: Sequence[Text], second: Sequence[Text]) -> tuple[Text, ...]:
     """All texts of both. Of two with the same kind and origin, the one with parts is kept, then the longer one; all
     notes are kept, and the record of a trial besides its whole registration, which has parts."""
-    kept: dict[tuple[object, ...], tuple[tuple[bool, bool, int, bool], tuple[bool, bool, bool, int, str], Text]] = {}
+    kept: dict[tuple[object, ...], Text] = {}
     for text in (*first, *second):
-        content, is_users, is_missing = text.content, text.is_users, text.content == NO_ABSTRACT
-        is_kept_apart = text.kind == "note" or (is_users and text.kind == "page")
-        is_whole_trial = text.kind == "registration" and bool(text.parts)
-        fullness = not is_missing, bool(text.parts), not text.is_ocr, len(content), content
-        rank = is_users, is_missing, PREFERENCE.index(text.kind), is_whole_trial
-        place = text.kind, is_whole_trial, is_users, content if is_kept_apart else ""
-        if place not in kept or fullness > kept[place][1]:
-            kept[place] = rank, fullness, text
-    return tuple(text for *_, text in sorted(kept.values(), key=itemgetter(0)))
+        is_kept_apart = text.kind == "note" or (text.is_users and text.kind == "page")
+        place = (text.kind, _is_whole_trial(text), text.is_users, text.content if is_kept_apart else "")
+        kept[place] = max(kept.get(place, text), text, key=_fullness)
+    return tuple(sorted(kept.values(), key=_rank))
+
+
+def _rank(text: Text) -> tuple[bool, bool, int, bool]:
+    return text.is_users, text.content == NO_ABSTRACT, PREFERENCE.index(text.kind), _is_whole_trial(text)
+
+
+def _is_whole_trial(text: Text) -> bool:
+    return text.kind == "registration" and bool(text.parts)
+
+
+def _fullness(text: Text) -> tuple[bool, bool, bool, int, str]:
+    return text.content != NO_ABSTRACT, bool(text.parts), not text.is_ocr, len(text.content), text.content
 
 
 class Publication(Bibliography):

@@ -140,7 +140,7 @@ class QueryReport(Value):
 def with_numbers_shown(queries: Sequence[QueryReport], evidence: Sequence[Evidence]) -> tuple[QueryReport, ...]:
     """`queries`, each with the number of `evidence` that it found."""
     shown = Counter(number for item in evidence for number in item.found_by)
-    return tuple(query.model_copy(update={"shown": shown[query.index]}) for query in queries)
+    return tuple(query.but(shown=shown[query.index]) for query in queries)
 
 
 class ProviderReport(Value):

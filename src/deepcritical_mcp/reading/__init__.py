@@ -169,7 +169,7 @@ def assembled(sections: Sequence[Section]) -> tuple[str, tuple[Part, ...]]:
 def bounded(reading: Reading) -> Reading:
     """A reading that costs no more to keep and to search than a long document does; remarks say what was cut of it."""
     paths = ((one, tuple(clipped(title, MAX_TITLE) for title in one.path)) for one in reading.parts[: MAX_PARTS + 1])
-    parts = [part.model_copy(update={"path": path}) for part, path in paths]
+    parts = [part.but(path=path) for part, path in paths]
     titles = accumulate(sum(map(len, part.path)) for part in parts)
     most = next((n for n, length in enumerate(titles) if n == MAX_PARTS or length > MAX_CHARACTERS), len(parts))
     end = _end(reading.content, min([MAX_CHARACTERS, *(part.start for part in parts[most : most + 1])]))

@@ -89,7 +89,7 @@ class CitationIndexes:
             report = ProviderReport(name=service.name, status="failed", detail=error.message)
             return replace(kept, counters=(report,), problems=(f"Citations could not be counted: {error.message}",))
         items = tuple(
-            item.model_copy(update={"cited_by": counts[item.citation.pmid]}) if item.citation.pmid in counts else item
+            item.but(cited_by=counts[item.citation.pmid]) if item.citation.pmid in counts else item
             for item in kept.evidence
         )
         report = ProviderReport(name=service.name, status="ok", detail="citation counts", results=len(counts))

@@ -399,7 +399,7 @@ class _Watch:
         for place, (old, new) in enumerate(zip(held, asked.publications, strict=True)):
             if fresh := trials.get(old.nct) if old.source == "trial" else None:
                 answered.add(place)
-                new = new.model_copy(update={"status_notices": united(new.status_notices, fresh.status_notices)})
+                new = new.but(status_notices=united(new.status_notices, fresh.status_notices))
                 before = self._state.trials.get(old.nct, old.publication_types)
                 if gained := [word for word in fresh.publication_types if word not in before]:
                     items.append(NewsItem(kind="trial", id=old.id, text=f"now {', '.join(gained)}: {_reference(old)}"))

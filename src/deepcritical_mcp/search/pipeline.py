@@ -118,12 +118,12 @@ class SourceSearch:
         recording.ended(result, new=0, known=page.known)
         if not page.ids:
             why = filter(None, [await self._why_empty(request, page, result.total_found)])
-            return result.model_copy(update={"warnings": _unique(result.warnings, why, session.warnings())})
+            return result.but(warnings=_unique(result.warnings, why, session.warnings()))
         if source.two_step:
             await progress(0.4, f"fetching {len(page.ids)} of {ranking.total:,} records")
         records, missing = await gather(source, ranking, page.ids, session)
         there = [id for id in page.ids if id in records]
-        found = [records[id].model_copy(update={"found_by": ranking.found_by[id]}) for id in there]
+        found = [records[id].but(found_by=ranking.found_by[id]) for id in there]
         contested: tuple[str, ...] = ()
         if source.witnessed:
             found, contested, _ = await self.witness.completed(found)
@@ -146,20 +146,18 @@ class SourceSearch:
         order = f"{source.title} order ({request.order}){fused}"
         if source.scored:
             order = "" if all(one.id in ranking.scores for one in chosen) else "the provider's ranking"
-        result = result.model_copy(
-            update={
-                "evidence": kept.evidence,
-                "providers": (*result.providers, *kept.counters),
-                "queries": with_numbers_shown(result.queries, kept.evidence),
-                "already_known": result.already_known + known,
-                "left_out": result.left_out + unwanted,
-                "ordered_by": order,
-                "offsets": offsets,
-                "errors": (*result.errors, *missing, *kept.errors),
-                "warnings": _unique(result.warnings, contested, left_out, kept.problems, reach, session.warnings()),
-                "duplicates_removed": result.duplicates_removed + known + len(kept.ids) - len(kept.evidence),
-                "related": kept.related,
-            }
+        result = result.but(
+            evidence=kept.evidence,
+            providers=(*result.providers, *kept.counters),
+            queries=with_numbers_shown(result.queries, kept.evidence),
+            already_known=result.already_known + known,
+            left_out=result.left_out + unwanted,
+            ordered_by=order,
+            offsets=offsets,
+            errors=(*result.errors, *missing, *kept.errors),
+            warnings=_unique(result.warnings, contested, left_out, kept.problems, reach, session.warnings()),
+            duplicates_removed=result.duplicates_removed + known + len(kept.ids) - len(kept.evidence),
+            related=kept.related,
         )
         recording.ended(result, new=kept.new, known=[*page.known, *filter(None, held)])
         return result
@@ -216,7 +214,7 @@ class SourceSearch:
             raise InvalidInputError(f"{source.title} has no record with {name}. Check the number, or search by title.")
         seed = records[id]
         there = [one for one in wanted if one in records]
-        found = [records[one].model_copy(update={"found_by": linked.found_by[one]}) for one in there]
+        found = [records[one].but(found_by=linked.found_by[one]) for one in there]
         kept = await self._kept(found, seed.title, linked, session, recording, [seed])
         reports = [one.report for one in asked]
         reports += [one for one in kept.counters if one.name not in {report.name for report in reports}]
@@ -279,16 +277,16 @@ class SourceSearch:
             items = list[Evidence]()
             for outcome, score in zip(outcomes, given, strict=True):
                 similar = dict.fromkeys((*outcome.evidence.similar, *(id for id, _ in outcome.folds)))
-                items.append(outcome.evidence.model_copy(update={"similar": tuple(similar), "relevance": score}))
+                items.append(outcome.evidence.but(similar=tuple(similar), relevance=score))
             others = await session.known(omitted)
             related = await session.related(query, exclude={*(item.id for item in items), *filter(None, others)})
         except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
             errors.append(f"The results were found, but not all could be kept: {error.message}")
         by_id: dict[str, Evidence] = {}
         for item, publication in zip(items, found, strict=True):
-            same = by_id.get(item.id, item.model_copy(update={"found_by": ()}))
+            same = by_id.get(item.id, item.but(found_by=()))
             numbers = {*same.found_by, *(ranking.queries.index(one) + 1 for one in publication.found_by)}
-            by_id[item.id] = same.model_copy(update={"found_by": tuple(sorted(numbers))})
+            by_id[item.id] = same.but(found_by=tuple(sorted(numbers)))
         kept = Kept(tuple(by_id.values()), tuple(item.id for item in items), new, related, tuple(errors))
         call.note(ids=tuple(dict.fromkeys((*kept.ids, *call.entry.ids))), new=kept.new)
         if self.counts or call.entry.kind == "citations":

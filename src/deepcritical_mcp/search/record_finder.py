@@ -73,8 +73,8 @@ class Lookup:
         known, own = self.wanted.ids, ids_of(record)
         # An article in PMC need not name its PMID.
         if known.pmid and not own.pmid and own.pmcid and known.pmcid == own.pmcid:
-            named = record.model_copy(update={"pmid": known.pmid})
-            record = named.model_copy(update={"id": publication_id(named)})
+            named = record.but(pmid=known.pmid)
+            record = named.but(id=publication_id(named))
         self.record, self.wanted = record, replace(self.wanted, ids=_of_one_kind(own.completed(known)))
 
     def was_asked(self, provider: str) -> bool:

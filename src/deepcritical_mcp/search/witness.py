@@ -51,7 +51,7 @@ def testified(record: Publication, notices: Notices, title: str, day: str) -> tu
         for one in more if kind == "published" else more[sum(not one.doi for one in known) :]:
             by = f" ({title})" if one.reference and title not in one.reference else ""
             contradiction = "" if _is_as_grave(own, one) else mark
-            new.append(one.model_copy(update={"reference": f"{one.reference}{by}{contradiction}"}))
+            new.append(one.but(reference=f"{one.reference}{by}{contradiction}"))
     is_vouched = not is_pubmeds and not record.awaits_pubmed
     checked = max(record.status_checked, day) if is_vouched else record.status_checked
     in_order = _in_order((*record.status_notices, *new))
@@ -89,8 +89,8 @@ def with_article_pmids(publication: Publication, pmids: Mapping[str, str]) -> Pu
         pmid = pmids.get(one.doi, "") if one.kind == "published" and not one.pmid else ""
         if not pmid or pmid not in known:
             known.add(pmid)
-            notices.append(one.model_copy(update={"pmid": pmid}) if pmid else one)
-    return publication.model_copy(update={"status_notices": tuple(dict.fromkeys(notices))})
+            notices.append(one.but(pmid=pmid) if pmid else one)
+    return publication.but(status_notices=tuple(dict.fromkeys(notices)))
 
 
 def _is_as_grave(status: PublicationStatus, notice: StatusNotice) -> bool:

@@ -188,7 +188,7 @@ async def recheck(
 
 def _asked_about(publication: Publication) -> str:
     """Its id; of a note, that of the paper whose status it is shown with."""
-    return publication_id(publication.model_copy(update={"source": "web"})) if publication.about else publication.id
+    return publication_id(publication.but(source="web")) if publication.about else publication.id
 
 
 def _as_listed(

@@ -8,16 +8,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Evidence
 from deepcritical_mcp.search.expansion.phrases import definitions, general_stems, natural_order, phrases, stems
 from deepcritical_mcp.search.expansion.word_lists import word_list
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.store import EvidenceStore
 
 # Enough to know which terms are common in a session.
 BACKGROUND = 500

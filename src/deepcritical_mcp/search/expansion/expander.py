@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -17,6 +17,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.deadline import COUNTS, VOCABULARY, Progress, no_progress, seconds_for
 from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, ProviderError, SessionBusyError
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
+from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import QUERY_LIMIT, Concept, ExpandedQuery, Expansion, Publication, SeedTerm
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import abbreviations_of, known_abbreviations
@@ -43,9 +44,6 @@ from deepcritical_mcp.search.expansion.topic import Topic, corrected_topic, fit_
 from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.sources.base import Hits, Vocabulary
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS, clean_line, clean_text, counted
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.store import EvidenceStore
 
 UNREADABLE = "Your model's queries were not in the requested format and were not used."
 _TOPIC_CHARS = 1_000
@@ -323,8 +321,7 @@ class QueryExpander:
         ours = [_with_gain(one, least, hits) for one in (*broader[:1], *specific[:1], *broader[1:], *narrower)]
         chosen = choose(direct, [*sampled, *ours], count=count)
         counted_queries = tuple(
-            one.model_copy(update={"hits": hits[one.pubmed_query].count}) if one.pubmed_query in hits else one
-            for one in chosen
+            one.but(hits=hits[one.pubmed_query].count) if one.pubmed_query in hits else one for one in chosen
         )
         return plan, counted_queries, read, _nothing(without, hits) if least == 0 else ""
 
@@ -355,7 +352,7 @@ class QueryExpander:
             both = [hits[query].count for query in (one.pubmed_block, one.short_block) if query in hits]
             cost = f"; it finds {both[1]:,} papers instead of {both[0]:,}" if len(both) == 2 else ""
             said = f"{left} of {terms} terms{cost}" if one.short_block else ""
-            found.append(one.model_copy(update={"short_leaves_out": said}))
+            found.append(one.but(short_leaves_out=said))
         return tuple(found)
 
     async def _of_seeds(self, seeds: Sequence[str], plan: Plan) -> tuple[tuple[SeedTerm, ...], tuple[str, ...], str]:
@@ -410,7 +407,7 @@ def _with_gain(draft: Proposal, least: int, hits: dict[str, Hits]) -> ExpandedQu
     if draft.strategy != "broader" or draft.pubmed not in hits or least < 0:
         return query
     added = max(0, hits[draft.pubmed].count - least)
-    return query.model_copy(update={"rationale": f"{query.rationale} Adds {counted(added, 'paper')}."})
+    return query.but(rationale=f"{query.rationale} Adds {counted(added, 'paper')}.")
 
 
 def _asked_back(plan: Plan) -> str:

@@ -112,20 +112,12 @@ class Agreement:
         if guess and len(self._strange(bare[slice(*guess)], is_title=least == 1)) >= least:
             self._title = guess
         self._numbers = self._find_numbers()
-        # Names stand before the title, or with "et al." right behind it; without a title, before the journal.
-        low, high = self._title or (self._next(0, len(text)), len(text))
-        head, people = people_before(text[:low]), PeopleAgreement("absent")
-        start = max(text.find(head), 0)
-        if head and (self._title or journal or self._numbers.first >= 0 or has_author(head, record.authors)):
-            people = compare_people(bare, start, start + len(head), record.authors)
-        if people.verdict == "absent" and (others := ET_AL.search(text, high, self._next(high, len(text)))):
-            people = compare_people(bare, high, others.end(), record.authors)
+        self._people = people = self._find_people(bare)
         low, true = max(self._title[1] if self._title else 0, people.span[1]), next(iter(journals_of(record)), "")
         other = other_journal(text, low, self._numbers.first, record.authors) if true and not journal else None
         span = journal[2:] if journal else other
         verdict: FieldVerdict = "absent" if not span else "agrees" if journal and journal[:2] == span else "differs"
         self._journal_field = FieldAgreement("journal", verdict, text[slice(*span)] if span else "", true, span)
-        self._people = people
         self._title = self._title if self._found else self._other_title()
         self._numbers = self._find_numbers()
         self._conclude()
@@ -236,6 +228,19 @@ class Agreement:
         """Where journal or numbers begin behind a place."""
         starts = (self._journal.start if self._journal else -1, self._numbers.first)
         return min((one for one in starts if one >= at), default=default)
+
+    def _find_people(self, bare: str) -> PeopleAgreement:
+        """Those before the title, else with "et al." right behind it; without a title, those before the journal. `bare`
+        is the text without the journal."""
+        text, authors, found = self._text, self._record.authors, PeopleAgreement("absent")
+        low, high = self._title or (self._next(0, len(text)), len(text))
+        head = people_before(text[:low])
+        start = max(text.find(head), 0)
+        if head and (self._title or self._journal or self._numbers.first >= 0 or has_author(head, authors)):
+            found = compare_people(bare, start, start + len(head), authors)
+        if found.verdict == "absent" and (others := ET_AL.search(text, high, self._next(high, len(text)))):
+            found = compare_people(bare, high, others.end(), authors)
+        return found
 
     def _other_title(self) -> Span | None:
         """What looks like a title, or what stands between names and journal, or numbers, however short."""

@@ -211,11 +211,14 @@ def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     """What it costs to take a number for one with a role."""
     if one.lead and one.lead != role and role != "year":
         return 2.0
-    is_range, form = bool(one.last), 0.0  # how little it looks like one
-    if role == "volume" and not one.lead:
-        form = 0.6 * one.is_year + 0.5 * is_range + 0.8 * one.in_brackets
-    elif role == "issue" and not one.lead:
-        form = (0.5 + 0.5 * is_range) * (not one.in_brackets) + 0.6 * one.is_year
-    elif role == "pages" and not one.lead:
-        form = 0.8 * (one.in_brackets and not is_range) - 0.05 * is_range
+    form = 0.0 if one.lead == role else _form(role, one)
     return 0.1 * form if _is(role, one, record) else (_OTHER[role] if record.get(role) else _FREE) + form
+
+
+def _form(role: Role, one: WrittenNumber) -> float:
+    """How little a number looks like one with a role."""
+    if role == "volume":
+        return 0.6 * one.is_year + 0.5 * bool(one.last) + 0.8 * one.in_brackets
+    if role == "issue":
+        return (0.5 + 0.5 * bool(one.last)) * (not one.in_brackets) + 0.6 * one.is_year
+    return 0.8 * (one.in_brackets and not one.last) - 0.05 * bool(one.last) if role == "pages" else 0.0
