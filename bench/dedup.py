@@ -124,7 +124,8 @@ async def ours(references: Sequence[Reference], embedder: EmbeddingService) -> l
     store = await registry.open()
     outcomes = await store.add_evidence([reference.publication for reference in references])
     await registry.aclose()
-    return [references[outcome.index].article for outcome in outcomes if outcome.status == "added"]
+    told = zip(references, outcomes, strict=True)
+    return [reference.article for reference, outcome in told if outcome.status == "added"]
 
 
 async def plain(references: Sequence[Reference], embedder: EmbeddingService) -> list[int]:

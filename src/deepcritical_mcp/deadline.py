@@ -1,8 +1,8 @@
 """How a call's time is shared: the one place that says how long each phase may take.
 
 A call's deadline is the innermost cancel scope around it (`anyio.fail_after` in the server). A phase either reserves
-a share of the remaining time for what follows, or may use at most a share of it. All times are in seconds. What is done
-for many at the same time is done by `for_each`.
+a share of the remaining time for what follows, or may use at most a share of it. All times are in seconds. `for_each`
+does something for many values at once.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def even_share(end: float, following: int) -> float:
 
 
 async def for_each(ask: Callable[..., Coroutine[Any, Any, None]], *given: Iterable[object]) -> None:
-    """Do something with each of some values, or of several values side by side, for all at the same time."""
+    """Do something for each of some values at once, or for each row of several values side by side."""
     async with anyio.create_task_group() as tasks:
         for some in zip(*given, strict=True):
             tasks.start_soon(ask, *some)

@@ -223,7 +223,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
             and result.session_id  # not of several sessions
             and client_supports_apps(context)
         ):
-            with suppress(SessionError):  # it has ended in the meantime; the result goes without its map
+            with suppress(SessionError):  # it has ended or is busy: the result goes without its map
                 store = await read_session(context, result.session_id)
                 meta = dict(await session_meta(store, result.evidence))
         shown = await anyio.to_thread.run_sync(self._success, spec, result, meta)

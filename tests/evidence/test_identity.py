@@ -12,7 +12,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.clustering import clusters_of, member_of
 from deepcritical_mcp.evidence.comparisons import copies
 from deepcritical_mcp.evidence.titles import bare_title, likeness, tokens
-from deepcritical_mcp.models import Publication
+from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from tests.evidence.stand_ins import Registries, piece
 
 TITLE = "Cherry extract against flares of gout in primary care"
@@ -20,6 +20,9 @@ TEXT = (
     "Outpatients with gout were assigned to 8 weeks of cherry extract or to usual care. Flares fell from 3 to 2 a "
     "month in the extract group, and serum urate was below 360 micromoles at the last visit."
 )
+
+
+ROSSI: dict[str, Any] = {"authors": ["Rossi A"], "journal": "Gout Rep"}
 
 
 def page(content: str = TEXT, title: str = TITLE, **about: Any) -> Publication:
@@ -85,10 +88,7 @@ ONE = {
         page("Two.", url="https://www.sciencedirect.com/science/article/pii/S0140673620301"),
     ),
     "online and in print": (page(authors=["Rossi A"], date="2019"), page(authors=["Rossi A"], date="2020")),
-    "two years ahead of print": (
-        page(authors=["Rossi A"], date="2019", journal="Gout Rep"),
-        page(authors=["Rossi A"], date="2021", journal="Gout Reports"),
-    ),
+    "two years ahead of print": (page(date="2019", **ROSSI), page(date="2021", **ROSSI)),
 }
 TWO = {
     "a note with the PMID": (paper(pmid="7"), note("Not blinded.", "My notes on the cherry trial", pmid="7")),
@@ -119,13 +119,18 @@ TWO = {
         page(title="Cherry extract in ambulatory gout: a phase 12 trial"),
     ),
     "one text, two years": (page(date="2011"), page(date="2018")),
-    "one text, three years of a journal": (
-        page(authors=["Rossi A"], date="2018", journal="Gout Rep"),
-        page(authors=["Rossi A"], date="2021", journal="Gout Rep"),
-    ),
+    "one text, three years of a journal": (page(date="2018", **ROSSI), page(date="2021", **ROSSI)),
     "one text, two years, two journals": (
-        page(authors=["Rossi A"], date="2019", journal="Gout Rep"),
-        page(authors=["Rossi A"], date="2021", journal="Lancet"),
+        page(date="2019", **ROSSI),
+        page(date="2021", **{**ROSSI, "journal": "Lancet"}),
+    ),
+    "two years of a journal, texts alike": (
+        page(date="2019", **ROSSI),
+        page(TEXT.replace("at the last visit", "when they were seen again by their doctors"), date="2021", **ROSSI),
+    ),
+    "two years of a journal, no text": (
+        page(NO_ABSTRACT, date="2019", **ROSSI),
+        paper(NO_ABSTRACT, date="2021", pmid="7", **ROSSI),
     ),
     "one text, two authors": (page(authors=["Rossi A"]), page(authors=["Bianchi L"])),
     "one text, two initials": (page(authors=["Rossi A"]), page(authors=["Rossi L"])),

@@ -67,7 +67,7 @@ class Identity:
     """What identifies a publication; "" means unknown.
 
     Attributes:
-        numbers: those known of `NAMES`, normalized.
+        numbers: those known of `_NAMES`, normalized.
         claims: of `REGISTERED`, those that it only claims, or that its address names, without being a record.
         named: both of these.
         addressed: the kinds of those that its address names.
@@ -236,13 +236,15 @@ def _same_first_author(one: Identity, other: Identity) -> bool | None:
 
 
 def _dates_agree(one: Identity, other: Identity) -> bool:
-    """Unknown or at most a year apart, as online and in print; two years in one journal by the same first author. Two
-    pages without authors, which may be numbers of a series, have the same date as far as both give it."""
+    """Unknown or at most a year apart, as online and in print; two years for the same text in one journal by the same
+    first author. Two pages without authors, which may be numbers of a series, have the same date as far as both give
+    it."""
     if not one.date or not other.date:
         return True
     if one.authors or other.authors:
+        years = abs(int(one.date[:4]) - int(other.date[:4]))
         is_one_place = _same_first_author(one, other) and same_journal(one.journal, other.journal)
-        return abs(int(one.date[:4]) - int(other.date[:4])) <= (2 if is_one_place else 1)
+        return years <= 1 or (years == 2 and bool(is_one_place) and _contents_agree(one, other) == "same")
     return one.date.startswith(other.date) or other.date.startswith(one.date)
 
 

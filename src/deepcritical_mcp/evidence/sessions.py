@@ -266,7 +266,7 @@ class SessionRegistry:
                 session.rested = now if not session.awake else 0.0
 
     def _lock(self, name: str | tuple[str, str]) -> anyio.Lock:
-        """Of the session with that id (SessionNotFoundError if it is none), or of a default or an owner's titles."""
+        """The lock of a session's id (SessionNotFoundError if it is none), of a default, or of an owner's titles."""
         if isinstance(name, str) and not is_session_id(name):
             raise SessionNotFoundError()
         return self._locks.setdefault(name, anyio.Lock())

@@ -6,25 +6,19 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
-
-from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.text import clean_text, limited
-
-if TYPE_CHECKING:
-    import httpx
-
-
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.dates import iso_date
+from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid
 from deepcritical_mcp.models import UNKNOWN_DATE, AuthorName
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, clean_text, limited
+
+if TYPE_CHECKING:
+    import httpx
 
 R = TypeVar("R")
 Texts = Sequence[str]

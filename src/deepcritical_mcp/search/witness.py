@@ -47,7 +47,7 @@ def testified(record: Publication, notices: Notices, title: str, day: str) -> tu
         known = [one for one in record.status_notices if one.kind == kind]
         dois = {normalize_doi(one.doi) for one in known}
         more = [one for one in notices if one.kind == kind and one.doi not in dois]
-        # Of notices that the record names without a DOI, there may be more; an article is known by its PMID.
+        # The record's notices without a DOI may be among these: as many are skipped; an article is known by its PMID.
         for one in more if kind == "published" else more[sum(not one.doi for one in known) :]:
             by = f" ({title})" if one.reference and title not in one.reference else ""
             contradiction = "" if _is_as_grave(own, one) else mark

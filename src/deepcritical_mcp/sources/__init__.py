@@ -3,6 +3,7 @@ about documents from those of `LOOKUPS`.
 
 To add a source, write its file or folder here, its row below, and its tests. `base` and `lookup` say what a source
 must do, `settings` has its settings; `net.client` sends its requests, `net.fields` reads its records by a table.
+`icite`, `unpaywall` and `page` (an address that a user names) are services of a file each.
 """
 
 from __future__ import annotations

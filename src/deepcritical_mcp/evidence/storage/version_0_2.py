@@ -76,8 +76,8 @@ def old_session(folder: Path) -> Generator[tuple[Sequence[KeptItem], Mapping[str
     """
     lock = FileLock(folder / "lock", mode=0o600, thread_local=False)
     try:
-        if (folder / "lock").exists():  # without it, no server has it open, and none is left there
-            with failures("open the session"):
+        with failures("open the session"):
+            if (folder / "lock").exists():  # without it, no server has it open, and none is left there
                 lock.acquire(timeout=0.1, poll_interval=0.01)
     except Timeout:
         raise SessionBusyError(
