@@ -8,13 +8,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Evidence
 from deepcritical_mcp.search.expansion.phrases import definitions, general_stems, natural_order, phrases, stems
 from deepcritical_mcp.search.expansion.word_lists import word_list
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
 
 # Enough to know which terms are common in a session.
 BACKGROUND = 500
@@ -119,11 +122,8 @@ def _terms(item: Evidence, *, with_text: bool) -> Iterator[str]:
 def _index_terms(item: Evidence) -> Iterator[str]:
     """MeSH terms in natural order, without qualifiers and check tags, and keywords."""
     headings = [term.split("/")[0].strip("* ") for term in item.citation.mesh_terms]
-    return (
-        natural_order(term)
-        for term in (*headings, *item.citation.keywords)
-        if term.casefold() not in word_list("check tags")
-    )
+    terms = (*headings, *item.citation.keywords)
+    return (natural_order(term) for term in terms if term.casefold() not in word_list("check tags"))
 
 
 def _is_general(text: str) -> bool:
