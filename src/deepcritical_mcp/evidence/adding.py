@@ -1,5 +1,13 @@
 """Adding a batch: each publication is merged or added, in the order given, and what became of each.
 
+`Catalogue.place` finds what a new publication is linked to, and groups all of it: a `Placement`. `Batch` stores each
+group as one item (`KeptItem`: the publication that its members describe together, and the members as they came), and
+makes a `Decision`. Once all of the call is stored, that becomes an `AddOutcome`.
+
+For example, A has PMID 1 and B has DOI x: two items, pubmed:1 and doi:x. C has both: one group of three, which
+continues pubmed:1; doi:x is removed, and its id leads to pubmed:1 from then on. If D comes with PMID 2 and DOI x, B
+could belong to either, so it is an item of its own again, and D's outcome `separates`.
+
 Blocks; runs in worker threads."""
 
 from __future__ import annotations
@@ -14,7 +22,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.clustering import Cluster, Match, Member, Placement, combined, member_of
+from deepcritical_mcp.evidence.clustering import Cluster, Member, Placement, combined, member_of
 from deepcritical_mcp.evidence.comparisons import opposed
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.identity import Identity, base_id, conflict, tells_apart, title_similarity
@@ -47,11 +55,11 @@ class AddOutcome:
 
 
 class Decision(NamedTuple):
-    """What becomes of a new publication, stored as `publication`: it is merged into the match, or added if there is
-    none. It becomes an `AddOutcome` once all of the call are stored."""
+    """What becomes of a new publication, stored as `publication`: it is merged into what `place` names, or added if
+    that names nothing."""
 
     publication: Publication
-    match: Match = Match()
+    place: Placement
     folds: tuple[tuple[str, float], ...] = ()
     separates: bool = False
 
@@ -60,11 +68,11 @@ class Decision(NamedTuple):
         publication = catalogue[self.publication.id].publication
         links, folds = catalogue.links(publication.id), dict(self.folds)
         return AddOutcome(
-            "duplicate" if self.match.id else "added",
+            "duplicate" if self.place.id else "added",
             publication,
             catalogue.shown(publication),
-            self.match.similarity,
-            self.match.reason,
+            self.place.similarity,
+            self.place.reason,
             tuple((own, folds[id]) for id in folds if (own := catalogue.resolve(id)) in links),
             self.separates,
         )
@@ -163,12 +171,12 @@ class Batch:
 
     def _decide(self, new: Publication, vectors: Sequence[Vector], near: Mapping[str, float]) -> Decision | None:
         place = self._catalogue.place(new)
-        if place.match.id and not place.clusters:
-            return self._merge_into(new, place.match)
+        if place.id and not place.clusters:
+            return self._merge_into(new, place)
         # Whether it shows that publications were merged before that are several.
-        separates = len(place.clusters) > len(place.affected) + int(not place.match.id)
-        if place.match.id:
-            return Decision(self._apply(new, vectors, place), place.match, separates=separates)
+        separates = len(place.clusters) > len(place.affected) + int(not place.id)
+        if place.id:
+            return Decision(self._apply(new, vectors, place), place, separates=separates)
         others = self._vectors if vectors and _is_compared(new) else {}
         staged = {id: some for id, some in others.items() if some and self._catalogue.layout(id).short}
         cosines = {id: float(np.dot(np.asarray(vectors[0]), np.asarray(some[0]))) for id, some in staged.items()}
@@ -180,22 +188,22 @@ class Batch:
             is_other = any(tells_apart(identity, member.identity) for member in self._catalogue.members(id))
             if not is_other and not opposed(new, self._catalogue[id].publication):
                 told = f"nearly the same meaning (cosine {similarities[id]:.2f})"
-                return self._merge_into(new, Match(id, similarities[id], told))
+                return self._merge_into(new, Placement(id, similarities[id], told))
         if len(self._catalogue) >= self._max_evidence:
             return None
         folds = tuple((id, similarities[id]) for id in self._folds(new, similarities))
         publication = self._apply(new, vectors, place, tuple(id for id, _ in folds))
-        return Decision(publication, folds=folds, separates=separates)
+        return Decision(publication, place, folds, separates)
 
-    def _merge_into(self, new: Publication, match: Match) -> Decision:
+    def _merge_into(self, new: Publication, place: Placement) -> Decision:
         """Merge a text that only means the same: it becomes part of the publication's first member."""
-        entry = self._catalogue[match.id]
+        entry = self._catalogue[place.id]
         first, *others = entry.members
         cluster = tuple(map(member_of, (merged(first, new), *others)))
-        publication = combined(cluster).but(id=match.id)
+        publication = combined(cluster).but(id=place.id)
         given = tuple(member.publication for member in cluster) if len(cluster) > 1 else ()
         self._put(entry, replace(entry, publication=publication, given=given))
-        return Decision(publication, match)
+        return Decision(publication, place)
 
     def _apply(
         self, new: Publication, vectors: Sequence[Vector], place: Placement, folds: tuple[str, ...] = ()

@@ -13,7 +13,6 @@ from deepcritical_mcp.evidence.chunking import Passage
 from deepcritical_mcp.evidence.clustering import (
     Cluster,
     LookupKey,
-    Match,
     Member,
     Placement,
     ReverseIndex,
@@ -412,16 +411,18 @@ class Catalogue:
             if same := next((one for one in some if one.facts == new.facts), None):
                 again = Member(merged(same.publication, publication))
                 cluster = sorted((again if one is same else one for one in some), key=lambda member: member.rank)
-                return Placement(_match(new.identity, some, members), (id,), (tuple(cluster),))
+                found = _match(new.identity, some, members)
+                return found._replace(affected=(id,), clusters=(tuple(cluster),))
         if sum(map(len, members.values())) >= MAX_MEMBERS:
             fitting = [
                 some for some in members.values() if not any(conflict(new.identity, one.identity) for one in some)
             ]
-            match = _match(new.identity, [one for some in fitting for one in some], members)
-            return Placement(match, (match.id,), ()) if match.id else Placement(match, (), ((new,),))
+            found = _match(new.identity, [one for some in fitting for one in some], members)
+            return found._replace(affected=(found.id,)) if found.id else Placement(clusters=((new,),))
         clusters = clusters_of([new, *(member for some in members.values() for member in some)])
         others = next([one for one in some if one is not new] for some in clusters if new in some)
-        return Placement(_match(new.identity, others, members), tuple(members), tuple(clusters))
+        found = _match(new.identity, others, members)
+        return found._replace(affected=tuple(members), clusters=tuple(clusters))
 
     def by_words(self, queries: Sequence[str]) -> list[WordScores]:
         """How well everything matches each query by words, see `LexicalIndex.score`."""
@@ -429,10 +430,10 @@ class Catalogue:
             return [WordScores(self._texts.wholes.score(one), self._texts.passages.score(one)) for one in queries]
 
 
-def _match(new: Identity, others: Sequence[Member], members: Mapping[str, Cluster]) -> Match:
+def _match(new: Identity, others: Sequence[Member], members: Mapping[str, Cluster]) -> Placement:
     """The publication to which the one of `others` that is the same belongs."""
     if (found := best_match(new, others)) is None:
-        return Match()
+        return Placement()
     other, reason = found
     id = next(id for id, some in members.items() if other in some)
-    return Match(id, title_similarity(new, other.identity) if reason == SAME_DOCUMENT else 1.0, reason)
+    return Placement(id, title_similarity(new, other.identity) if reason == SAME_DOCUMENT else 1.0, reason)

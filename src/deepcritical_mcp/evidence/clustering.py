@@ -46,27 +46,23 @@ class ReverseIndex(Generic[K]):
         return list(dict.fromkeys(id for key in keys for id in list(self._ids.get(key, ()))))
 
 
-class Match(NamedTuple):
-    """A stored publication that is the same, its similarity, and why it is the same; all empty if none is."""
-
-    id: str = ""
-    similarity: float = 0.0
-    reason: str = ""
-
-
 class Placement(NamedTuple):
     """Where a new publication belongs.
 
     Attributes:
-        match: the stored publication that it is.
+        id: the stored publication that it is; "" if none.
+        similarity: to that one, 1.0 for the same identity.
+        reason: why it is that one.
         affected: the ids of the stored publications that it is linked to.
         clusters: how all of these are grouped once the new one is in; () if that changes no group, and the new one is
-            only merged into the match, which has many members.
+            only merged into `id`, which has many members.
     """
 
-    match: Match
-    affected: tuple[str, ...]
-    clusters: tuple[Cluster, ...]
+    id: str = ""
+    similarity: float = 0.0
+    reason: str = ""
+    affected: tuple[str, ...] = ()
+    clusters: tuple[Cluster, ...] = ()
 
 
 _CHANGING = {

@@ -421,4 +421,4 @@ def _with_status(item: KeptItem, current: Publication) -> KeptItem:
 
 def identified(catalogue: Catalogue, publications: Sequence[Publication]) -> list[str]:
     """The id that each publication has in the session; "" if it is not there."""
-    return [catalogue.place(publication).match.id for publication in publications]
+    return [catalogue.place(publication).id for publication in publications]
