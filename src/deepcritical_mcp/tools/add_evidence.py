@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 from urllib.parse import unquote
 
 from anyio import to_thread
 from pydantic import BaseModel, ConfigDict, Field
 
 from deepcritical_mcp.dates import readings
+from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.identifiers import (
     BARE_DOI,
     RecordIds,
@@ -67,6 +68,7 @@ from deepcritical_mcp.tools.spec import ToolSpec
 from deepcritical_mcp.urls import clean_url, is_web_address
 
 if TYPE_CHECKING:
+    from deepcritical_mcp.context import Services
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 MAX_CONTENT_LENGTH = 100_000
@@ -91,77 +93,38 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
     problems = unknown | problems
     marked = {index: id for index, id in kept.items() if index not in problems}
     decisions = await decided(session.store, items, marked)
-    new_items = [(index, one) for index, one in enumerate(items) if index not in problems and index not in marked]
-    texts = await to_thread.run_sync(lambda: {index: _publication(one) for index, one in new_items if not _wanted(one)})
-    wanted = {index: one for index, item in new_items if (one := _wanted(item) or _claimed(texts[index]))}
-    services = await application(ctx).services()
-    reader, witness = services.full_texts, services.witness
-    fetched = await reader.fetch([*wanted.values()], session.store, progress=progress) if wanted else []
-    found = dict(zip(wanted, fetched, strict=True))
-    problems |= {index: one.reason for index, one in found.items() if one.publication is None and index not in texts}
-    records = {index: one.publication for index, one in found.items() if one.publication}
-    told, warnings = list(_unasked(found)), list[str]()
-    if _requests_for([one.ids for one in wanted.values()]) < MAX_REQUESTS:
-        checked, contested, _ = await witness.completed([*records.values()])
-        records, told = dict(zip(records, checked, strict=True)), [*told, *contested]
-    elif untold := witness.not_asked([*records.values()]):
-        told.append(f"{untold}, because looking them up took {MAX_REQUESTS} requests: export_evidence asks it.")
-    valid = [index for index, _ in new_items if index not in problems]
-    reread = [index for index in valid if clean_line(items[index].date).capitalize() not in ("", _date(items[index]))]
-    await progress(0.1, f"keeping {counted(len(valid), 'item')}")
-    both = {index: merged(one, texts[index]) for index, one in records.items() if index in texts}
-    publications = {index: (texts | records | both)[index] for index in valid}
-    for index in records:
-        if clean_text(items[index].content) and index not in texts:
-            warnings.append(f"Item {index}: its content is only an id, so that record was fetched.")
-    for index, one in found.items():
-        if index in texts and one.publication is None:
-            claims = " and ".join(texts[index].claims)
-            warnings.append(
-                f"Item {index}: it claims to be {claims}, which is not confirmed: {one.reason}. It is kept as "
-                "itself, not as that paper."
-            )
-    warnings += [f"Item {index}: {one.remark.rstrip('.')}." for index, one in found.items() if one.remark]
-    if claimed := [index for index, one in publications.items() if one.source == "pubmed" and index not in records]:
-        pubmed = services.searches.get("pubmed")
-        claims = [(publications[index].pmid, publications[index]) for index in claimed]
-        unasked = [(one, "PubMed is switched off on this server") for _, one in claims]
-        verdicts = await pubmed.verified(claims, session.store) if pubmed else unasked
-        for index, (one, problem) in zip(claimed, verdicts, strict=True):
-            publications[index] = one
-            if problem:  # without the citation, which nobody confirmed
-                about = {"source": "user", "title": one.title, "pmid": one.pmid}
-                publications[index] = Publication.of("note", one.text.content, provider=USER, **about)
-                warnings.append(f"Item {index}: kept as your note, not as PubMed's record: {problem}.")
-    if any(one.verdict in ("not_found", "outage") for one in fetched) and reader.off:
-        warnings.append(f"Not asked for records, since switched off on this server: {', '.join(reader.off)}.")
-    outcomes = await session.store.add_evidence(list(publications.values()))
-    outcome = dict(zip(valid, outcomes, strict=True))
+    new = {index: one for index, one in enumerate(items) if index not in problems and index not in marked}
+    read = await _read(new, await application(ctx).services(), session.store, progress)
+    problems |= read.problems
+    await progress(0.1, f"keeping {counted(len(read.publications), 'item')}")
+    outcomes = await session.store.add_evidence([*read.publications.values()])
+    outcome = dict(zip(read.publications, outcomes, strict=True))
     marked = {index: one.publication.id for index, one in outcome.items() if items[index].decides}
     decisions += await decided(session.store, items, marked)
-    added, duplicates, similar = list[AddedItem](), list[DuplicateItem](), list[SimilarItem]()
+    added, duplicates, retracted = list[AddedItem](), list[DuplicateItem](), list[str]()
     for index, one in outcome.items():
-        id, reference = one.evidence.id, vancouver(records[index]) if index in records else ""
+        id, reference = one.evidence.id, vancouver(read.records[index]) if index in read.records else ""
         if one.status == "added":
             added.append(AddedItem(index=index, id=id, reference=reference))
-            similar += (SimilarItem(index=index, id=other, similarity=round(near, 4)) for other, near in one.folds)
         else:
             near, why = round(one.similarity, 4), one.reason
             known = DuplicateItem(index=index, duplicate_of=id, reference=reference, similarity=near, reason=why)
             duplicates.append(known)
         if is_marked(status := one.evidence.citation.status):
-            told.append(f"Item {index}: its paper is marked {status_label(status)}.")
+            retracted.append(f"Item {index}: its paper is marked {status_label(status)}.")
+    folds = ((index, *fold) for index, one in outcome.items() for fold in one.folds)
     await progress(1.0, f"{len(added)} added, {len(duplicates)} already known")
-    rejected = tuple(_rejected(index, one, found.get(index)) for index, one in sorted(problems.items()))
+    rejected = tuple(_rejected(index, one, read.found.get(index)) for index, one in sorted(problems.items()))
     late = sum(one.verdict == "outage" for one in rejected)
+    reread = [index for index in outcome if clean_line(items[index].date).capitalize() not in ("", _date(items[index]))]
     return AddResult(
         session_id=session.store.session_id,
         added=tuple(added),
         duplicates=tuple(duplicates),
-        similar=tuple(similar),
+        similar=tuple(SimilarItem(index=index, id=id, similarity=round(near, 4)) for index, id, near in folds),
         decided=tuple(sorted(decisions, key=lambda one: one.index)),
         rejected=rejected,
-        warnings=(*warnings, *told),
+        warnings=(*read.warnings, *retracted),
         total=await session.store.count(),
         next_step=session.next_step(
             "".join(f"Item {at}: date {_shown(items[at].date)} read as {_date(items[at])}. " for at in reread).rstrip(),
@@ -170,10 +133,88 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
             "Items that were merged before turned out to be different publications and are separate now."
             if any(one.separates for one in outcomes)
             else "",
-            "Find items by meaning with semantic_search." if valid else "",
+            "Find items by meaning with semantic_search." if outcomes else "",
             'list_evidence marked="included", or a tag, lists what is marked so.' if decisions else "",
         ),
     )
+
+
+class _Read(NamedTuple):
+    """What new items turn out to be, by their places in the call.
+
+    Attributes:
+        publications: what to keep.
+        records: what was fetched for it.
+        found: what looking up gave for each item that names something.
+        problems: why an item cannot be kept.
+    """
+
+    publications: Mapping[int, Publication]
+    records: Mapping[int, Publication]
+    found: Mapping[int, FoundRecord]
+    problems: Mapping[int, str]
+    warnings: Sequence[str]
+
+
+async def _read(
+    items: Mapping[int, EvidenceItem], services: Services, store: EvidenceStore, progress: Progress
+) -> _Read:
+    """Read the texts of items, and look up the records that they name or claim to be."""
+    reader, witness = services.full_texts, services.witness
+    texts = await to_thread.run_sync(lambda: {at: _publication(one) for at, one in items.items() if not _wanted(one)})
+    wanted = {index: one for index, item in items.items() if (one := _wanted(item) or _claimed(texts[index]))}
+    fetched = await reader.fetch([*wanted.values()], store, progress=progress) if wanted else []
+    found = dict(zip(wanted, fetched, strict=True))
+    records = {index: one.publication for index, one in found.items() if one.publication}
+    contested: Sequence[str] = ()
+    if _requests_for([one.ids for one in wanted.values()]) < MAX_REQUESTS:
+        checked, contested, _ = await witness.completed([*records.values()])
+        records = dict(zip(records, checked, strict=True))
+    elif untold := witness.not_asked([*records.values()]):
+        contested = [f"{untold}, because looking them up took {MAX_REQUESTS} requests: export_evidence asks it."]
+    both = {index: merged(one, texts[index]) for index, one in records.items() if index in texts}
+    known = texts | records | both
+    publications = {index: known[index] for index in items if index in known}
+    problems = {index: one.reason for index, one in found.items() if index not in known}
+    claims = {at: one for at, one in publications.items() if one.source == "pubmed" and at not in records}
+    verified, unverified = await _verified(claims, services, store)
+    is_partial = any(one.verdict in ("not_found", "outage") for one in fetched) and reader.off
+    off = [f"Not asked for records, since switched off on this server: {', '.join(reader.off)}."] if is_partial else []
+    warnings = [*_remarks(items, texts, found), *unverified, *off, *_unasked(found), *contested]
+    return _Read(publications | verified, records, found, problems, warnings)
+
+
+def _remarks(
+    items: Mapping[int, EvidenceItem], texts: Mapping[int, Publication], found: Mapping[int, FoundRecord]
+) -> Iterator[str]:
+    """What to say about what was looked up."""
+    for index, one in found.items():
+        if one.publication and clean_text(items[index].content) and index not in texts:
+            yield f"Item {index}: its content is only an id, so that record was fetched."
+    for index, one in found.items():
+        if index in texts and one.publication is None:
+            claims = " and ".join(texts[index].claims)
+            told = f"it claims to be {claims}, which is not confirmed: {one.reason}"
+            yield f"Item {index}: {told}. It is kept as itself, not as that paper."
+    yield from (f"Item {index}: {one.remark.rstrip('.')}." for index, one in found.items() if one.remark)
+
+
+async def _verified(
+    claims: Mapping[int, Publication], services: Services, store: EvidenceStore
+) -> tuple[dict[int, Publication], list[str]]:
+    """What claims to be records of PubMed, compared with these; the user's notes where nobody confirms it, with
+    warnings."""
+    pubmed, found, warnings = services.searches.get("pubmed"), dict[int, Publication](), list[str]()
+    unasked = [(one, "PubMed is switched off on this server") for one in claims.values()]
+    given = [(one.pmid, one) for one in claims.values()]
+    verdicts = await pubmed.verified(given, store) if pubmed and given else unasked
+    for index, (one, problem) in zip(claims, verdicts, strict=True):
+        found[index] = one
+        if problem:  # without the citation, which nobody confirmed
+            about = {"source": "user", "title": one.title, "pmid": one.pmid}
+            found[index] = Publication.of("note", one.text.content, provider=USER, **about)
+            warnings.append(f"Item {index}: kept as your note, not as PubMed's record: {problem}.")
+    return found, warnings
 
 
 def _unasked(found: Mapping[int, FoundRecord]) -> Iterator[str]:
