@@ -149,10 +149,11 @@ async def test_who_was_stopped_during_its_turn_overwrites_nothing(
 ) -> None:
     monkeypatch.setattr(chroma_rows, "ABANDONED_SECONDS", 2.0)
     monkeypatch.setattr(chroma_rows, "RENEWED_AFTER", 0.5)
-    write, is_first = Space.write, [True]
+    write, is_stopped = Space.write, threading.Event()
 
     def stopped(self: Space, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:
-        if is_first.pop() if is_first else False:
+        if not is_stopped.is_set():
+            is_stopped.set()
             time.sleep(5.0)  # the other one needs less than an abandoned turn, on a busy machine too
         write(self, items, vectors)
 
@@ -169,7 +170,7 @@ async def test_who_was_stopped_during_its_turn_overwrites_nothing(
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(decide)
-            await anyio.sleep(0.2)
+            await anyio.to_thread.run_sync(is_stopped.wait)
             tasks.start_soon(stores[1].decide, [ScreeningMark(id=id, tags=("mine",))])
         assert [error.retryable for error in failures] == [True]
         for store in stores:

@@ -321,13 +321,13 @@ def test_long_arguments_are_read_in_linear_time(schemas: Schemas, text: str) -> 
             ("pubmed_related", {"pmid": long}),
             ("add_evidence", {"items": long}),
         ]
-        began = time.perf_counter()
+        began = time.thread_time()
         for tool, arguments in calls:
             try:
                 read_arguments(tool, arguments, schemas[tool])
             except InvalidInputError:
                 continue
-        return time.perf_counter() - began
+        return time.thread_time() - began
 
     short = max(min(seconds(20_000) for _ in range(3)), 0.002)
     assert min(seconds(200_000) for _ in range(2)) < 40 * short

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from unicodedata import normalize
@@ -26,7 +27,6 @@ from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.embedding.service import (
     CHARACTERS_PER_TOKEN,
-    QUERY_WORKERS,
     RETRY_SECONDS,
     SHIPPED_FOLDER,
     EmbeddingModel,
@@ -132,6 +132,7 @@ async def test_a_caller_with_one_text_does_not_wait_for_another_with_a_hundred_c
     def wait_for_the_others(texts: Sequence[str], kind: Kind) -> None:
         model_busy.set()
         others_wait.wait()
+        time.sleep(0.01)  # a busy machine may start one worker's thread late
 
     model = FakeModel(wait_for_the_others)
     service = EmbeddingService(source=FakeSource(model, workers=1))
@@ -148,7 +149,7 @@ async def test_a_caller_with_one_text_does_not_wait_for_another_with_a_hundred_c
         await asyncio.sleep(0)  # lets it come as far as it can: it waits for a worker
     others_wait.set()
     await asyncio.gather(modest, *greedy)
-    assert model.asked.index("modest") <= 10 * QUERY_WORKERS  # of a hundred
+    assert model.asked.index("modest") < 50  # of a hundred
 
 
 # When the model cannot be loaded or run
