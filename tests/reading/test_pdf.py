@@ -12,9 +12,8 @@ from tests.reading.pdf_files import Words, column, pdf
 
 
 async def read(content: bytes, *, seconds: float = 60) -> PageReading:
-    return await read_document(
-        content, media_type="application/pdf", url="https://journal.example/a.pdf", seconds=seconds
-    )
+    address = "https://journal.example/a.pdf"
+    return await read_document(content, media_type="application/pdf", url=address, seconds=seconds)
 
 
 def joined(words: Sequence[Words]) -> str:
@@ -29,10 +28,9 @@ RIGHT = [f"Right line {number} of the second column" for number in range(1, 11)]
 
 async def test_two_columns_are_read_one_after_the_other_however_the_file_orders_them():
     left, right = column(LEFT), column(RIGHT, left=330)
-    by_columns = pdf([*left, *right])
     by_rows = pdf([word for pair in zip(left, right, strict=True) for word in pair])
     expected = " ".join([*LEFT, *RIGHT])
-    for content in (by_columns, by_rows):
+    for content in (pdf([*left, *right]), by_rows):
         assert " ".join((await read(content)).reading.content.split()) == expected
 
 
@@ -46,15 +44,19 @@ async def test_words_divided_by_a_plain_hyphen_are_joined_if_they_occur_elsewher
 
 @pytest.mark.parametrize("form", ["2024 Journal of Trials {}", "{} Journal of Trials 2024"])
 def test_running_lines_are_left_out_although_a_year_stands_at_their_other_end(form: str):
+    head, own = PdfLine("", 72, 770, 300, 777, 8), PdfLine("", 72, 500, 400, 510, 10)
     pages = [
-        [
-            PdfLine(form.format(number), 72, 770, 300, 777, 8, number),
-            PdfLine(f"Own text of page {'abcd'[number]}.", 72, 500, 400, 510, 10, number),
-        ]
-        for number in range(4)
+        [head._replace(text=form.format(n), page=n), own._replace(text=f"On {'abcd'[n]}.", page=n)] for n in range(4)
     ]
     texts = [text for section in sections_of(pages, [792] * 4) for text in section.paragraphs]
     assert not any("Journal" in text for text in texts)
+
+
+def test_of_a_heading_only_the_number_before_it_is_left_out():
+    rows = [("2.1 Taar1 gene variants", 14), (BODY[0], 10), ("Phase I trials of three", 14), (BODY[1], 10)]
+    lines = [PdfLine(text, 72, 700 - 40 * at, 400, 710 - 40 * at, size) for at, (text, size) in enumerate(rows)]
+    titles = [section.path for section in sections_of([lines], [792])]
+    assert titles == [("Taar1 gene variants",), ("Phase I trials of three",)]
 
 
 BODY = ["Metformin lowered glucose in this trial of ten", "thousand adults, who were followed for five years."]

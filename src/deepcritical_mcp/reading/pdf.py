@@ -22,7 +22,7 @@ HYPHEN = "\u0002"
 """PDFium's sign for a hyphen at the end of a line, and for that end."""
 _LIGATURES = dict(enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"), start=0xFB00))
 """By their code points."""
-_NUMBER = re.compile(r"(?:(?:[1-9][0-9]?|[IVX]{1,5})(?:\.[1-9][0-9]?){0,3}\.?|[A-H]\.)[ \t]")
+_NUMBER = re.compile(r"\A(?:(?:[1-9][0-9]?|[IVX]{1,5})(?:\.[1-9][0-9]?){0,3}\.?|[A-H]\.)[ \t]")
 _KNOWN = frozenset(data_lines(__file__, "headings.txt"))
 _PAGE_NUMBER = re.compile(
     r"(?:page )?(?:[0-9]{1,5}|(?=[ivxl])(?:xl|l?x{0,3})(?:ix|iv|v?i{0,3}))(?: (?:of|/) [0-9]{1,5})?", re.IGNORECASE

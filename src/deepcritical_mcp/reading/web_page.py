@@ -137,7 +137,7 @@ def parsed_html(text: str) -> Any:
         return None
 
 
-_NUMBER = re.compile(r"(?:[1-9][0-9]?\.){1,4}(?:[1-9][0-9]?)?\s+(?=[^\W\d_])")
+_NUMBER = re.compile(r"\A(?:[1-9][0-9]?\.){1,4}(?:[1-9][0-9]?)?\s+(?=[^\W\d_])")
 _WHITE_SPACE = re.compile(r"[^\S\n]+")
 _ABSTRACT = frozenset({"abstract", "summary", "structured abstract"})
 _MOST_SPANNED = 10_000

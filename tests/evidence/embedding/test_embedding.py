@@ -145,8 +145,7 @@ async def test_a_caller_with_one_text_does_not_wait_for_another_with_a_hundred_c
     greedy = [ask("greedy", f"text {number}") for number in range(100)]
     await anyio.to_thread.run_sync(model_busy.wait)
     modest = ask("modest", "modest")
-    for _ in range(20):
-        await asyncio.sleep(0)  # lets it come as far as it can: it waits for a worker
+    await asyncio.sleep(0.1)  # lets it come as far as it can: it waits for a worker
     others_wait.set()
     await asyncio.gather(modest, *greedy)
     assert model.asked.index("modest") < 50  # of a hundred
