@@ -35,9 +35,9 @@ async def test_two_columns_are_read_one_after_the_other_however_the_file_orders_
 
 
 async def test_words_divided_by_a_plain_hyphen_are_joined_if_they_occur_elsewhere():
-    lines = ["It was metfor-", "min that was given to all of them, twice", "daily, and metformin did not help."]
+    lines = ["It was metfor-", "min that was given to all patients twice dai\u2010", "ly; metformin did not help."]
     apart = [Words(f"{line} ", 72, 700 - 12 * number) for number, line in enumerate(lines)]
-    assert joined(apart) == "It was metformin that was given to all of them, twice daily, and metformin did not help."
+    assert joined(apart) == "It was metformin that was given to all patients twice daily; metformin did not help."
     others = [Words("It was pre- ", 72, 700), Words("treatment that was given to all of them.", 72, 688)]
     assert joined(others) == "It was pre- treatment that was given to all of them."
 

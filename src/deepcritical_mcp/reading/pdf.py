@@ -20,6 +20,8 @@ from deepcritical_mcp.text import clean_line, counted, data_lines
 
 HYPHEN = "\u0002"
 """PDFium's sign for a hyphen at the end of a line, and for that end."""
+_HYPHENS = (HYPHEN, "\u2010", "\u00ad")
+"""Those by which words are divided; a plain one may also be part of a word."""
 _LIGATURES = dict(enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"), start=0xFB00))
 """By their code points."""
 _NUMBER = re.compile(r"\A(?:(?:[1-9][0-9]?|[IVX]{1,5})(?:\.[1-9][0-9]?){0,3}\.?|[A-H]\.)[ \t]")
@@ -54,7 +56,8 @@ def sections_of(pages: Sequence[Sequence[PdfLine]], heights: Sequence[float]) ->
     for line in lines:
         sizes[round(line.size, 1)] += len(line.text)
     body = sizes.most_common(1)[0][0]
-    words = {word.strip(_MARKS) for line in lines for word in line.text.lower().translate(_LIGATURES).split()} - {""}
+    texts = (line.text.lower().translate(_LIGATURES).replace("\u2010", "-") for line in lines)
+    words = {word.strip(_MARKS) for text in texts for word in text.split()} - {""}
     found = [(block[0].page, _is_heading(block, body), _joined(block, words)) for block in _blocks(lines)]
     if sum(is_heading for _, is_heading, _ in found) > 1:
         return outline(Block(_NUMBER.sub("", text, count=1), 1) if head else Block(text) for _, head, text in found)
@@ -175,7 +178,7 @@ def _begins_anew(block: Sequence[PdfLine], line: PdfLine, pitch: float) -> bool:
     if abs(line.size - last.size) > 0.08 * max(line.size, last.size) and len(line.text) > 3 and len(last.text) > 3:
         return True
     is_next_line = line.page == last.page and last.bottom >= line.bottom
-    if last.text.endswith(HYPHEN):
+    if last.text.endswith(_HYPHENS):
         return False
     if not is_next_line:  # another column or page
         return bool(_ENDS_SENTENCE.search(last.text)) or (line.text[:1].isupper() and len(block) == 1)
@@ -194,8 +197,8 @@ def _joined(block: Sequence[PdfLine], known: set[str]) -> str:
         head, tail = text[:-1].rpartition(" ")[2], words.partition(" ")[0]
         whole, compound = (f"{head}{sign}{tail}".lower().strip(_MARKS) for sign in ("", "-"))
         goes_on = head[-1:].isalpha() and tail[:1].islower()
-        if text.endswith(HYPHEN):  # with its hyphen if it occurs so elsewhere too, or the rest cannot be one of a word
-            text = f"{text[:-1]}{'-' if compound in known or not tail[:1].islower() else ''}{words}"
+        if text.endswith(_HYPHENS):  # with its hyphen if it occurs so elsewhere too, or is not between parts of a word
+            text = f"{text[:-1]}{'' if goes_on and compound not in known else '-'}{words}"
         elif text.endswith("-") and goes_on and whole in known:
             text = f"{text[:-1]}{'-' if compound in known else ''}{words}"
         else:
