@@ -201,10 +201,10 @@ def test_remarks_name_what_is_cited_without_an_entry_and_entries_that_are_never_
 
 def test_bibtex_is_cut_at_its_entries_whatever_is_between_or_not_closed() -> None:
     draft = read_draft(
-        "% mine\n@comment{x}\n@string{jb = {J Biol}}\n@article{a, title={A {B} C}, journal=jb}\n"
-        '@book{b, title="X"}\n@misc{c, title={never closed\n@article{d, title={D}}\n'
+        '% mine\n@comment{x}\n@string(jb = "J Biol")\n@article{a, title={A {B} C}, journal=jb}\n@berg2010 (p. 5)\n'
+        '@book(b, title="X (Y)")\n@misc{c, title={never closed\n@article{, title={D}}\n'
     )
-    assert labels(draft) == ["a", "b", "d"]
+    assert labels(draft) == ["a", "b", ""]
     (unread,) = draft.unread
     assert unread.text == "@misc{c, title={never closed"
     assert "BibTeX that cannot be read" in unread.reason
@@ -215,8 +215,8 @@ def test_ris_and_csl_are_cut_into_records() -> None:
     ris = read_draft("TY  - JOUR\nTI  - Zinc\nER  - \n\nTY  - JOUR\nID  - lind\nTI  - Copper\n")
     assert labels(ris) == ["", "lind"]
     for text in ('[{"id": "a", "title": "A"}, {"id": 2, "title": "B"}]', '{"items": [{"id": "a"}, {"id": 2}]}'):
-        csl = read_draft(text)
-        assert labels(csl) == ["a", "2"]
+        assert labels(read_draft(text)) == ["a", "2"]
+    assert [one.reason for one in read_draft('[{"id": "a" "title": "A"}]').unread] == ["JSON that cannot be read"]
 
 
 HOSTILE = (

@@ -268,11 +268,13 @@ class RunningText:
 
 
 _ENTRY = re.compile(
-    r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}\{)"
+    r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}(?:[ \t]{0,8}\{|\([^\s,()]{0,100} ?[,=]))"
     r"|^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )",
     re.MULTILINE,
 )
 """What an entry of BibTeX, or a record of RIS or PubMed's form begins with."""
+_JSON = re.compile(r'\{\s{0,20}"[\w-]{1,40}"\s{0,20}:')
+_BROKEN = "JSON that cannot be read"
 _MACRO = re.compile(r"(=\s{0,20})([A-Za-z][\w:.+-]{0,60})(?=\s{0,20}[,})])")
 
 
@@ -288,7 +290,7 @@ class ManagerEntries:
             try:
                 item, end = cast(tuple[object, int], json.JSONDecoder().raw_decode(text, place))
             except (ValueError, RecursionError):
-                self.unread.append(ListEntry(text[place:], reason="JSON that cannot be read"))
+                self.unread.append(ListEntry(text[place:], reason=_BROKEN))
                 break
             if entry := csl_entry(text[place:end], item):
                 self.entries.append(ListEntry(entry.text, label=entry.key))
@@ -297,7 +299,7 @@ class ManagerEntries:
             place = text.find("{", end)
         if self.entries:
             return
-        self.unread.clear()
+        self.unread = [one for one in self.unread if one.reason == _BROKEN and _JSON.match(one.text)]
         kept, at = list[str](), 0
         starts = [one.end() for one in _ENTRY.finditer(text)]
         for start, end in pairwise((*starts, len(text))):
@@ -314,7 +316,7 @@ class ManagerEntries:
         block = bibtex_block(piece)
         if block.macro:
             self._macros |= [block.macro]
-        elif block.entry and block.entry.key:
+        elif block.entry and (block.entry.key or block.entry.fields):
             self.entries.append(ListEntry(_expanded(block.entry.text, self._macros), label=block.entry.key))
         elif block.reason:
             raw = piece.partition("\n\n")[0].rstrip()
