@@ -143,10 +143,7 @@ NO_ARTICLES = (
     ),
     ("a book", "Katzung BG, editor. Basic and clinical pharmacology. New York: McGraw-Hill; 2018."),
     # Not compared with its review, which has a record.
-    (
-        "a book",
-        "Lang K. Principles and practice of infectious diseases in the tropics. 4th ed. Oxford: Press; 2004.",
-    ),
+    ("a book", "Lang K. Principles and practice of infectious diseases in the tropics. 4th ed. Oxford: Press; 2004."),
     (
         "a chapter of a book",
         "Kumar V. Cell injury. In: Kumar V, Abbas AK, Aster JC, eds. Robbins Basic Pathology. 10th ed. Philadelphia: "

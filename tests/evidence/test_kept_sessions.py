@@ -9,22 +9,12 @@ from unittest.mock import Mock
 import pytest
 
 from deepcritical_mcp.config import Settings, user_data_folder
-from deepcritical_mcp.errors import (
-    AmbiguousSessionError,
-    EvidenceStoreError,
-    InvalidInputError,
-    SessionNotFoundError,
-)
+from deepcritical_mcp.errors import AmbiguousSessionError, EvidenceStoreError, InvalidInputError, SessionNotFoundError
 from deepcritical_mcp.evidence.sessions import REST_AFTER, STAYS_AWAKE, SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.storage.backend import MemoryBackend
 from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
-from deepcritical_mcp.evidence.storage.stored_items import (
-    KeptSession,
-    new_session_id,
-    session_title,
-    with_title,
-)
+from deepcritical_mcp.evidence.storage.stored_items import KeptSession, new_session_id, session_title, with_title
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import LoggedSearch, ScreeningMark
 from deepcritical_mcp.models.search_log import WATCH_TOOL

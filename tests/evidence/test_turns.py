@@ -170,7 +170,7 @@ async def test_who_was_stopped_during_its_turn_overwrites_nothing(
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(decide)
-            await anyio.to_thread.run_sync(is_stopped.wait)
+            await anyio.to_thread.run_sync(is_stopped.wait, 30)
             tasks.start_soon(stores[1].decide, [ScreeningMark(id=id, tags=("mine",))])
         assert [error.retryable for error in failures] == [True]
         for store in stores:

@@ -34,12 +34,44 @@ async def test_two_columns_are_read_one_after_the_other_however_the_file_orders_
         assert " ".join((await read(content)).reading.content.split()) == expected
 
 
-async def test_words_divided_by_a_plain_hyphen_are_joined_if_they_occur_elsewhere():
-    lines = ["It was metfor-", "min that was given to all patients twice dai\u2010", "ly; metformin did not help."]
-    apart = [Words(f"{line} ", 72, 700 - 12 * number) for number, line in enumerate(lines)]
-    assert joined(apart) == "It was metformin that was given to all patients twice daily; metformin did not help."
-    others = [Words("It was pre- ", 72, 700), Words("treatment that was given to all of them.", 72, 688)]
-    assert joined(others) == "It was pre- treatment that was given to all of them."
+@pytest.mark.parametrize("hyphen", ["\u0002", "\u2010", "\u00ad"])
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("twice dai~|ly", "twice daily"),
+        ("a meta~|analysis, another meta-analysis", "a meta-analysis, another meta-analysis"),
+        ("non-small~|cell or non-small-cell", "non-small-cell or non-small-cell"),
+        ("of malaria, spreading; malaria~|spreading", "of malaria, spreading; malaria-spreading"),
+        ("pre~|and post-operative", "pre- and post-operative"),
+        ("HIV~|infected, N~|acetylcysteine", "HIV-infected, N-acetylcysteine"),
+        ("a 5~|year plan", "a 5-year plan"),
+        ("anti~|TNF, Plasmo~|dium", "anti-TNF, Plasmodium"),
+        ("10.1016/j.abc~|def at jan.van~|berg@example.org", "10.1016/j.abc-def at jan.van-berg@example.org"),
+    ],
+)
+def test_words_divided_at_the_end_of_a_line_are_joined(written: str, read: str, hyphen: str):
+    lines = written.replace("~", hyphen).split("|")
+    assert joined([Words(line, 72, 700 - 12 * number) for number, line in enumerate(lines)]) == read
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("It was metfor-|min; metformin", "It was metformin; metformin"),
+        ("It was pre-|treatment", "It was pre- treatment"),
+        ("12 \u2010|0.5 mg", "12 \u2010 0.5 mg"),
+    ],
+)
+def test_other_hyphens_at_the_end_of_a_line_divide_no_word(written: str, read: str):
+    assert joined([Words(line, 72, 700 - 12 * at) for at, line in enumerate(written.split("|"))]) == read
+
+
+def test_a_hyphen_joins_no_line_that_begins_anew():
+    rows = [("Of the trea\u2010", 700), ("Correspondence: A. Berg", 600), ("No value \u2010", 500), ("none here.", 400)]
+    lines = [PdfLine(text, 72, bottom, 400, bottom + 7, 10) for text, bottom in rows]
+    assert [section.paragraphs for section in sections_of([lines], [792])] == [
+        ["Of the trea-", "Correspondence: A. Berg", "No value \u2010", "none here."]
+    ]
 
 
 @pytest.mark.parametrize("form", ["2024 Journal of Trials {}", "{} Journal of Trials 2024"])
@@ -53,10 +85,11 @@ def test_running_lines_are_left_out_although_a_year_stands_at_their_other_end(fo
 
 
 def test_of_a_heading_only_the_number_before_it_is_left_out():
-    rows = [("2.1 Taar1 gene variants", 14), (BODY[0], 10), ("Phase I trials of three", 14), (BODY[1], 10)]
+    headings = ["2.1 Taar1 gene", "Phase I trials", "IV iron", "H. pylori", "10 mg of zinc", "II. Methods", "3 Results"]
+    rows = [row for one in headings for row in ((one, 14), (BODY[0], 10))]
     lines = [PdfLine(text, 72, 700 - 40 * at, 400, 710 - 40 * at, size) for at, (text, size) in enumerate(rows)]
     titles = [section.path for section in sections_of([lines], [792])]
-    assert titles == [("Taar1 gene variants",), ("Phase I trials of three",)]
+    assert titles == [("Taar1 gene",), *((one,) for one in headings[1:5]), ("Methods",), ("Results",)]
 
 
 BODY = ["Metformin lowered glucose in this trial of ten", "thousand adults, who were followed for five years."]

@@ -19,15 +19,7 @@ from deepcritical_mcp.sources.europepmc.client import EuropePMCService, read_rec
 from deepcritical_mcp.sources.lookup import Wanted
 from deepcritical_mcp.text import clean_line
 from tests.net.stand_in import Answer, stand_in
-from tests.sources.full_text_wire import (
-    epmc,
-    hit,
-    make_europe_pmc,
-    make_pmc,
-    make_trials,
-    make_unpaywall,
-    results,
-)
+from tests.sources.full_text_wire import epmc, hit, make_europe_pmc, make_pmc, make_trials, make_unpaywall, results
 from tests.sources.trials.test_trials_source import studies
 
 FOLDER = Path(os.environ.get("DEEPCRITICAL_SOURCES_DIR", ""))

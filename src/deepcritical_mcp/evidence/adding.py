@@ -1,12 +1,13 @@
 """Adding a batch: each publication is merged or added, in the order given, and what became of each.
 
 `Catalogue.place` finds what a new publication is linked to, and groups all of it: a `Placement`. `Batch` stores each
-group as one item (`KeptItem`: the publication that its members describe together, and the members as they came), and
-makes a `Decision`. Once all of the call is stored, that becomes an `AddOutcome`.
+group as one item (`KeptItem`: its members, and the publication that they describe together), and makes a `Decision`.
+What is nearly the same in meaning may be merged into an item, too. Once all of the call is stored, the decision becomes
+an `AddOutcome`.
 
-For example, A has PMID 1 and B has DOI x: two items, pubmed:1 and doi:x. C has both: one group of three, which
-continues pubmed:1; doi:x is removed, and its id leads to pubmed:1 from then on. If D comes with PMID 2 and DOI x, B
-could belong to either, so it is an item of its own again, and D's outcome `separates`.
+For example, A has PMID 1 and B has DOI x, with one title but other texts: two items, pubmed:1 and doi:x. C has both
+numbers: one group of three, which continues pubmed:1; doi:x is removed, and its id leads to pubmed:1. If D then has
+PMID 2 and DOI x, B could belong to either: it is an item of its own again, and D's outcome `separates`.
 
 Blocks; runs in worker threads."""
 

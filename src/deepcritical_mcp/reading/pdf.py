@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import groupby, islice, pairwise
+from itertools import groupby, islice, pairwise, takewhile
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -20,11 +20,20 @@ from deepcritical_mcp.text import clean_line, counted, data_lines
 
 HYPHEN = "\u0002"
 """PDFium's sign for a hyphen at the end of a line, and for that end."""
-_HYPHENS = (HYPHEN, "\u2010", "\u00ad")
-"""Those by which words are divided; a plain one may also be part of a word."""
+_DIVIDED = re.compile(r"(?<=[^\W_])[\u2010\u00ad]\Z")
+"""A hyphen at the end of a line that PDFium does not take for one."""
+_SUSPENDING = frozenset("and or to und oder bis et ou".split())
+"""What stands behind a hyphen in place of a part that comes later: "pre- and postoperative"."""
+_OF_NAMES = re.compile(r"[0-9/@.]")
+"""In addresses and names of substances, which are not divided."""
 _LIGATURES = dict(enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"), start=0xFB00))
 """By their code points."""
-_NUMBER = re.compile(r"\A(?:(?:[1-9][0-9]?|[IVX]{1,5})(?:\.[1-9][0-9]?){0,3}\.?|[A-H]\.)[ \t]")
+_PLAIN_HYPHENS = str.maketrans("\u2010\u00ad", "--")
+_NUMBER = re.compile(
+    r"\A(?:[1-9][0-9]?\.|(?:[1-9][0-9]?|[IVX]{1,5})(?:\.[1-9][0-9]?){1,3}\.?)[ \t]"
+    r"|\A(?:[1-9][0-9]?|[IVX]{1,5}\.?|[A-H]\.)[ \t](?![a-zß-ÿ])"
+)
+"""Of a heading: neither "IV iron" nor "H. pylori"."""
 _KNOWN = frozenset(data_lines(__file__, "headings.txt"))
 _PAGE_NUMBER = re.compile(
     r"(?:page )?(?:[0-9]{1,5}|(?=[ivxl])(?:xl|l?x{0,3})(?:ix|iv|v?i{0,3}))(?: (?:of|/) [0-9]{1,5})?", re.IGNORECASE
@@ -49,15 +58,18 @@ class PdfLine(NamedTuple):
 
 def sections_of(pages: Sequence[Sequence[PdfLine]], heights: Sequence[float]) -> list[Section]:
     """The paragraphs of a document under its headings, or under its pages if no headings are recognized."""
-    lines = [line for page in _without_running_lines(pages, heights) for line in in_reading_order(page)]
+    lines = [
+        line._replace(text=_DIVIDED.sub(HYPHEN, line.text.strip().translate(_LIGATURES)))
+        for page in _without_running_lines(pages, heights)
+        for line in in_reading_order(page)
+    ]
     if not lines:
         return []
     sizes = Counter[float]()
     for line in lines:
         sizes[round(line.size, 1)] += len(line.text)
     body = sizes.most_common(1)[0][0]
-    texts = (line.text.lower().translate(_LIGATURES).replace("\u2010", "-") for line in lines)
-    words = {word.strip(_MARKS) for text in texts for word in text.split()} - {""}
+    words = _whole_words(lines)
     found = [(block[0].page, _is_heading(block, body), _joined(block, words)) for block in _blocks(lines)]
     if sum(is_heading for _, is_heading, _ in found) > 1:
         return outline(Block(_NUMBER.sub("", text, count=1), 1) if head else Block(text) for _, head, text in found)
@@ -178,7 +190,7 @@ def _begins_anew(block: Sequence[PdfLine], line: PdfLine, pitch: float) -> bool:
     if abs(line.size - last.size) > 0.08 * max(line.size, last.size) and len(line.text) > 3 and len(last.text) > 3:
         return True
     is_next_line = line.page == last.page and last.bottom >= line.bottom
-    if last.text.endswith(_HYPHENS):
+    if last.text.endswith(HYPHEN) and line.text[:1].islower():
         return False
     if not is_next_line:  # another column or page
         return bool(_ENDS_SENTENCE.search(last.text)) or (line.text[:1].isupper() and len(block) == 1)
@@ -190,20 +202,42 @@ def _begins_anew(block: Sequence[PdfLine], line: PdfLine, pitch: float) -> bool:
     return bool(_ENDS_SENTENCE.search(last.text)) and (is_short or is_indented)
 
 
+def _whole_words(lines: Sequence[PdfLine]) -> set[str]:
+    """The words that are not divided by the end of a line, in lower case."""
+    found, was_divided = set[str](), False
+    for line in lines:
+        words, is_divided = line.text.lower().translate(_PLAIN_HYPHENS).split(), line.text.endswith((HYPHEN, "-"))
+        found.update(word.strip(_MARKS) for word in words[was_divided : len(words) - is_divided])
+        was_divided = is_divided
+    return found - {""}
+
+
 def _joined(block: Sequence[PdfLine], known: set[str]) -> str:
     text = ""
     for line in block:
-        words = line.text.strip().translate(_LIGATURES)
-        head, tail = text[:-1].rpartition(" ")[2], words.partition(" ")[0]
-        whole, compound = (f"{head}{sign}{tail}".lower().strip(_MARKS) for sign in ("", "-"))
-        goes_on = head[-1:].isalpha() and tail[:1].islower()
-        if text.endswith(_HYPHENS):  # with its hyphen if it occurs so elsewhere too, or is not between parts of a word
-            text = f"{text[:-1]}{'' if goes_on and compound not in known else '-'}{words}"
-        elif text.endswith("-") and goes_on and whole in known:
-            text = f"{text[:-1]}{'-' if compound in known else ''}{words}"
+        head, tail = text[:-1].rpartition(" ")[2], line.text.partition(" ")[0]
+        if text.endswith(HYPHEN):
+            sign = "- " if tail in _SUSPENDING else "-" if _keeps_hyphen(head, tail, known) else ""
+            text = f"{text[:-1]}{sign}{line.text}"
+        elif text.endswith("-") and f"{head}{tail}".lower().strip(_MARKS) in known:
+            text = f"{text[:-1]}{'-' if _keeps_hyphen(head, tail, known) else ''}{line.text}"
         else:
-            text = f"{text} {words}".lstrip()
+            text = f"{text} {line.text}".lstrip()
     return text.replace(HYPHEN, "-")
+
+
+def _keeps_hyphen(head: str, tail: str, known: set[str]) -> bool:
+    """Whether a hyphen at the end of a line is part of the word: the document has the word with it elsewhere, or both
+    parts as words, or no word is divided there."""
+    if head[-1:].isdigit() or not tail[:1].islower():
+        return True
+    head, tail = (part.translate(_PLAIN_HYPHENS).strip(_MARKS) for part in (head, tail))
+    whole, compound = (f"{head}{sign}{tail}".lower() for sign in ("", "-"))
+    if compound in known or whole in known:
+        return compound in known
+    first, last = head.rpartition("-")[2], "".join(takewhile(str.isalpha, tail))
+    is_name = len(first) < 2 or first.isupper() or _OF_NAMES.search(first) or "@" in tail
+    return bool(is_name) or (len(first) > 2 and len(last) > 3 and {first.lower(), last.lower()} <= known)
 
 
 pdfium: Any = importlib.import_module("pypdfium2")  # no type hints

@@ -201,7 +201,7 @@ def test_remarks_name_what_is_cited_without_an_entry_and_entries_that_are_never_
 
 def test_bibtex_is_cut_at_its_entries_whatever_is_between_or_not_closed() -> None:
     draft = read_draft(
-        '% mine\n@comment{x}\n@string(jb = "J Biol")\n@article{a, title={A {B} C}, journal=jb}\n@berg2010 (p. 5)\n'
+        '% mine\n@comment{x}\n@string(jb = "J Biol")\n@article{a, title={A {B} C}, journal=jb}\n@berg2010(n=20, p. 5)\n'
         '@book(b, title="X (Y)")\n@misc{c, title={never closed\n@article{, title={D}}\n'
     )
     assert labels(draft) == ["a", "b", ""]
@@ -220,8 +220,8 @@ def test_ris_and_csl_are_cut_into_records() -> None:
 
 
 HOSTILE = (
-    "[", "](", '"', '" a', "“", "1", "[1,", "\n", " ", "2020 ", "Aa,Bb 2019a,b", "1. a\n", "- a\n", "@a{",
-    "\\cite{", "<!--", "```\n", "`", "*", "|a", "# a\n", "> a\n", "[^a]: ", "References\n", "https://a",
+    "[", "](", '"', '" a', "“", "1", "[1,", "\n", " ", "2020 ", "Aa,Bb 2019a,b", "1. a\n", "- a\n", "@a{", "@a{,",
+    "@book(", "\\cite{", "<!--", "```\n", "`", "*", "|a", "# a\n", "> a\n", "[^a]: ", "References\n", "https://a",
     "10.1000/", "PMID 12345, ", "¹", "^1", "<sup>", "[@a;", '{"a":', "TY  - JOUR\n", "A. ", "\u0301",
     "van de ", "a\n=\n", "$^", "<li>", "(((", "‟", "(ref.ref.", "[1 - 2, 3 - 4, 5 ",
 )  # fmt: skip

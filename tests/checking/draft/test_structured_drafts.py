@@ -59,19 +59,8 @@ def test_latex_without_a_preamble_or_with_errors_is_read_to_its_end() -> None:
 @pytest.mark.parametrize(
     "piece",
     [
-        *(
-            "{",
-            "$",
-            "\\begin{a}\\end{a}",
-            "\\item[",
-            "~",
-        ),
-        *(
-            "{}" * 300 + "\n\n",
-            "{" * 900 + "\n\n",
-            "\\textbf{a} ",
-            "\n@a{b, c={",
-        ),
+        *("{", "$", "\\begin{a}\\end{a}", "\\item[", "~"),
+        *("{}" * 300 + "\n\n", "{" * 900 + "\n\n", "\\textbf{a} ", "\n@a{b, c={"),
         *('\\sqrt[\\"', "\\url{a\n", "\\textbf\\title", "\\ensuremath", "\\v", "\\\\", "\\H\\href"),
         *("TY  - JOUR\n", '{"a":', "[", '[{"id": 1},', "\\verb|", "% ", "\\section{a}", "a & b \\\\"),
     ],

@@ -230,11 +230,7 @@ async def test_a_question_is_narrowed_to_the_studies_it_asks_for(topic: str, stu
 
 @pytest.mark.parametrize(
     ("topic", "proposed"),
-    [
-        ("topiramate for migraine", True),
-        ("mechanism of topiramate in migraine", False),
-        ("migraine in cats", False),
-    ],
+    [("topiramate for migraine", True), ("mechanism of topiramate in migraine", False), ("migraine in cats", False)],
 )
 async def test_a_narrowing_that_is_not_sure_to_fit_is_left_out(topic: str, proposed: bool, ask: Ask):
     found = await ask(topic)

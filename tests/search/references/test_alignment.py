@@ -255,14 +255,7 @@ async def test_a_doi_with_escaped_marks_is_the_same_one() -> None:
     assert (await checked(written, [record])).problems == ()
 
 
-@pytest.mark.parametrize(
-    "notice",
-    [
-        "Corrigendum to “{}”",
-        "Comment on: {}",
-        "Re: {}",
-    ],
-)
+@pytest.mark.parametrize("notice", ["Corrigendum to “{}”", "Comment on: {}", "Re: {}"])
 @pytest.mark.parametrize("names", [NAMES, "Sun, W., Berg, A., O'Neil, S. P., & Zhang, L. (2023)", "Sun W, et al"])
 async def test_a_notice_of_a_paper_is_not_the_paper(names: str, notice: str) -> None:
     written = f"{names}. {notice.format(f'{TITLE}: {SUBTITLE}')}. Sci Adv. 2023;9(38):eadi3902."

@@ -268,12 +268,13 @@ class RunningText:
 
 
 _ENTRY = re.compile(
-    r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}(?:[ \t]{0,8}\{|\([^\s,()]{0,100} ?[,=]))"
+    r"^[ \t]{0,20}(?=@(?:[A-Za-z]\w{0,30}[ \t]{0,8}\{|(?i:string|article|book|misc|phdthesis|techreport|online|"
+    r"in(?:book|collection|proceedings))[ \t]{0,8}\())"
     r"|^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )",
     re.MULTILINE,
 )
 """What an entry of BibTeX, or a record of RIS or PubMed's form begins with."""
-_JSON = re.compile(r'\{\s{0,20}"[\w-]{1,40}"\s{0,20}:')
+_JSON = re.compile(r'\{\s{0,20}"[^"\n]{1,40}"\s{0,20}:')
 _BROKEN = "JSON that cannot be read"
 _MACRO = re.compile(r"(=\s{0,20})([A-Za-z][\w:.+-]{0,60})(?=\s{0,20}[,})])")
 
@@ -290,7 +291,7 @@ class ManagerEntries:
             try:
                 item, end = cast(tuple[object, int], json.JSONDecoder().raw_decode(text, place))
             except (ValueError, RecursionError):
-                self.unread.append(ListEntry(text[place:], reason=_BROKEN))
+                self.unread.append(ListEntry(text[place:].partition("\n\n")[0], reason=_BROKEN))
                 break
             if entry := csl_entry(text[place:end], item):
                 self.entries.append(ListEntry(entry.text, label=entry.key))
