@@ -62,6 +62,8 @@ async def test_it_is_searched_fetched_kept_shown_and_exported(server: DeepCritic
             assert exported["count"] == 2
             assert "A red ball that rolls down hills" in exported["text"]
             assert "10.5555/duck" in exported["text"]
+        _, exported = await both(client, "export_evidence", format="search-log")
+        assert "Identified: Toy box (database)" in exported["text"]
 
 
 @pytest.mark.usefixtures("toys_among_the_sources")

@@ -28,7 +28,7 @@ SEARCHED: Mapping[str, SearchedSource] = {
     "trials": SearchedSource("ClinicalTrials.gov", "register", "its API, version 2"),
     "web": SearchedSource("Web search", "website"),
 }
-"""Each source that can be searched, by its wire name."""
+"""Sources by their wire names; another one that can be searched is a database."""
 LOOK_UPS = SearchedSource("Look-ups of known records", "look-up")
 UNLOGGED = SearchedSource("Added without a logged search", "other")
 
@@ -37,7 +37,7 @@ def searched_source(search: LoggedSearch) -> SearchedSource:
     """What a logged search searched."""
     if search.kind != "search":
         return SearchedSource("Citation searching", "citation searching") if search.kind == "citations" else LOOK_UPS
-    return SEARCHED.get(search.source, SearchedSource(search.title, "other"))
+    return SEARCHED.get(search.source, SearchedSource(search.title, "database"))
 
 
 PAGING_LIMITS = ("at most ", "only results new")
