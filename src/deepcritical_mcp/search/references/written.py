@@ -71,12 +71,13 @@ def _guessed(text: str) -> Statements:
     places = find_numbers(text, [(start, end)] if end else [], {}, start)
     said = {role: one.text for role, one in places.by_role.items()}
     first = max(places.first, 0)
-    ended = None if end else LISTED.search(text, 0, first)
-    behind = ended.end() if ended else end
+    behind = end or max((found.end() for by in (LISTED, ET_AL) if (found := by.search(text, 0, first))), default=0)
     head, low = people_before(text[: start if end else behind or first]), max(behind, places.first - 200)
     names = (text[low + one : low + to] for one, to in sentences_back(text[low : places.first]))
-    journal = next((name for name in names if name.lower() not in JOINING), "")
-    said |= {"year": said.get("year", "")[:4], "journal": journal.removeprefix("In: ") if places.first > end else ""}
+    journal = next((name for name in names if name.lower() not in JOINING), "") if places.first > end else ""
+    if journal and not behind and said.keys() & {"volume", "pages"} and head.startswith(journal):
+        head = ""  # the only name before the numbers is the journal's
+    said |= {"year": said.get("year", "")[:4], "journal": journal.removeprefix("In: ")}
     listed = people_in(ET_AL.split(head, maxsplit=1)[0], ())
     return Statements(title, " ".join(listed[0].words) if listed else "", people=head, **said)
 
