@@ -55,7 +55,6 @@ from deepcritical_mcp.search.references.written import WrittenReference
 
 StatedField = Literal["title", "authors", "year", "journal", "volume", "issue", "pages"]
 FieldVerdict = Literal["agrees", "minor", "differs", "absent"]
-VOLUME_AND_PAGES: tuple[Role, ...] = ("volume", "pages")
 
 
 class FieldAgreement(NamedTuple):
@@ -171,8 +170,7 @@ def _compare_title(reference: WrittenReference, found: Alignment) -> FieldAgreem
         is_part = len(words) < LEAST_WORDS and {*words} <= {*tokens(record.title)}
         return FieldAgreement("title", "minor" if is_part else "differs", written, record.title, found.title)
     journal_start = found.journal_span[0] if found.journal_span else -1
-    following = (journal_start, found.numbers.first, found.people.span[0])
-    stop = next_place(following, place.end, len(reference.text))
+    stop = next_place((journal_start, found.numbers.first, found.people.span[0]), place.end, len(reference.text))
     start = start_of_longer_title(reference.text, place, record)
     end = end_of_longer_title(reference.text, place, stop, record)
     verdict = place.agreement if (start, end) == place[:2] else "differs"
@@ -211,7 +209,7 @@ def _unread(found: Alignment) -> tuple[Role, ...]:
     explained = found.own_numbers | numbers_of(" ".join(one.text for one in by_role.values()))
     if numbers_of(without(NOT_OF_THE_PLACE, behind)) <= explained:
         return ()
-    return tuple(role for role in VOLUME_AND_PAGES if found.own[role] and role not in by_role)
+    return tuple(role for role in ("volume", "pages") if found.own[role] and role not in by_role)
 
 
 def _left_over(found: Alignment, fields: Iterable[FieldAgreement]) -> tuple[str, ...]:
@@ -234,28 +232,48 @@ def own_number(role: str, record: Publication) -> str:
 
 
 def number_agrees(role: Role, written: str, record: Publication) -> FieldVerdict:
-    """A year ("2019b"), a volume with a supplement or without, an issue, or pages or the number of an article."""
-    years, true = years_of(record), own_number(role, record)
-    if not numbers_of(written) or not numbers_of(true):
+    """Whether a number that is written agrees with a record's; "absent" if one of the two has no digits."""
+    if not numbers_of(written) or not numbers_of(own_number(role, record)):
         return "absent"
-    if role == "issue":
-        return "minor" if numbers_of(written).isdisjoint(numbers_of(true)) else "agrees"
-    if role == "volume":
-        volumes = numbers_of(true.lower().partition("s")[0]) or numbers_of(true)
-        issues = numbers_of(record.issue) if any(map(YEAR.fullmatch, volumes)) else ()
-        return "agrees" if number_in(written) in {*volumes, *issues, *map(str, years)} else "differs"
-    if role == "year":
-        year = int(number_in(written))
-        nearest = 0 if min(years) <= year <= max(years) else min(abs(year - one) for one in years)
-        return "differs" if nearest > 1 else "minor" if nearest else "agrees"
-    first, second = _pages(written), _pages(true)
-    if "".join(filter(str.isdigit, written)) == "".join(filter(str.isdigit, true)):  # "e00216-22" for "e0021622"
+    rules = {"year": _year_agrees, "volume": _volume_agrees, "issue": _issue_agrees, "pages": _pages_agree}
+    return rules[role](written, record)
+
+
+def _year_agrees(written: str, record: Publication) -> FieldVerdict:
+    """A year ("2019b") within those of the record, or one beside them."""
+    year, years = int(number_in(written)), years_of(record)
+    if min(years) <= year <= max(years):
         return "agrees"
-    if number_in(first[0]) == number_in(second[0]):
-        return "agrees" if len(first) == 1 or len(second) == 1 or first[1] == second[1] else "minor"
-    is_pdf = [len(one) for one in (first, second) if number_in(one[0]) == "1"] == [2] and len(first) != len(second)
-    parts = true.replace(",", ";").split(";")  # "1563-5; author reply 1565-6"
-    return "minor" if is_pdf else "agrees" if number_in(first[0]) in map(number_in, parts) else "differs"
+    return "minor" if min(abs(year - one) for one in years) == 1 else "differs"
+
+
+def _volume_agrees(written: str, record: Publication) -> FieldVerdict:
+    """A volume with a supplement or without; the year may stand for it, and if it is a year, the issue."""
+    volumes = numbers_of(record.volume.lower().partition("s")[0]) or numbers_of(record.volume)
+    issues = numbers_of(record.issue) if any(map(YEAR.fullmatch, volumes)) else ()
+    return "agrees" if number_in(written) in {*volumes, *issues, *map(str, years_of(record))} else "differs"
+
+
+def _issue_agrees(written: str, record: Publication) -> FieldVerdict:
+    return "minor" if numbers_of(written).isdisjoint(numbers_of(record.issue)) else "agrees"
+
+
+def _pages_agree(written: str, record: Publication) -> FieldVerdict:
+    """Pages, or the number of an article."""
+    if "".join(filter(str.isdigit, written)) == "".join(filter(str.isdigit, record.pages)):  # "e00216-22", "e0021622"
+        return "agrees"
+    said, own = _pages(written), _pages(record.pages)
+    if number_in(said[0]) == number_in(own[0]):
+        return "minor" if len(said) == len(own) == 2 and said[1] != own[1] else "agrees"
+    if _are_of_pdf(said, own) or _are_of_pdf(own, said):
+        return "minor"
+    ranges = record.pages.replace(",", ";").split(";")  # "1563-5; author reply 1565-6"
+    return "agrees" if number_in(said[0]) in map(number_in, ranges) else "differs"
+
+
+def _are_of_pdf(pages: list[str], others: list[str]) -> bool:
+    """Whether pages count from 1, as those of a PDF do, while the others are one number, as that of an article is."""
+    return len(pages) == 2 and number_in(pages[0]) == "1" and len(others) == 1
 
 
 def _pages(text: str) -> list[str]:

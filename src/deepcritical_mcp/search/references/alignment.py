@@ -113,8 +113,7 @@ class Alignment:
     def _other_journal(self, title: Span | None, numbers_start: int) -> Span | None:
         """The name of another journal behind title and names, if the record has one."""
         start = max(title[1] if title else 0, self.people.span[1])
-        authors, names = self.record.authors, journals_of(self.record)
-        return other_journal(self.text, start, numbers_start, authors) if names else None
+        return other_journal(self.text, start, numbers_start, self.record.authors) if journals_of(self.record) else None
 
     def _expected_title(self, likely_title: Span | None, starts: Sequence[int]) -> Span | None:
         """What looks like a title, or what stands between names and journal, or numbers, however short."""
