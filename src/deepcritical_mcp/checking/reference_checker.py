@@ -155,8 +155,7 @@ def _by_number_alone(one: TracedReference, off: Sequence[str], *, is_bare: bool 
         same = "its numbers lead to different records" if len(one.lookups) > 1 else "several records have this DOI"
         return _ambiguous(one, records, same)
     outcome = _compared(one, one.by_number[0], off)
-    reasons = (ONLY_A_NUMBER if is_bare else "", outcome.reason)
-    return replace(outcome, reason=" ".join(filter(None, reasons)))
+    return replace(outcome, reason=" ".join(filter(None, (ONLY_A_NUMBER if is_bare else "", outcome.reason))))
 
 
 def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[str]) -> ReferenceOutcome:
