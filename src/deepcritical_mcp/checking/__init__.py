@@ -6,3 +6,8 @@
 `cited_texts` keeps what is cited beside the evidence of a session, reads it and finds the passages nearest to claims,
 `quotation_check` lays quotations along it, and `claim_numbers` compares the numbers of claims.
 """
+
+from __future__ import annotations
+
+MAX_DRAFT = 200_000
+"""Characters of a draft that is checked at once."""

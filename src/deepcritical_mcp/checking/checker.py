@@ -223,15 +223,15 @@ class _Part:
     async def check(self) -> tuple[KeptCheck, str]:
         """Check what is left, keep the whole check so far in the session (with the references only if time is short),
         log it as a search, and return it with the reason why it could not be logged, or ""."""
-        findings, sentences, texts = None, frozenset[int](), self.kept.left(self.draft)
-        earlier = self.kept.report.references
+        texts, earlier = self.kept.left(self.draft), self.kept.report.references
+        references, findings, sentences = None, list[Finding](), frozenset[int]()
         done = {one.index for one in earlier}
         async with Recording(lookup_entry(CHECK_TOOL, [REFERENCES]), self.session) as recording:
             with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self.checker.seconds)):
                 named = {one.index: one.record.id for one in earlier if one.record}
                 held = await self.papers.publications(list(named.values()))
                 self._cited |= {index: held[id] for index, id in named.items() if id in held}
-                findings = list[Finding](references := await self._references(texts.references[:MAX_REFERENCES]))
+                references = await self._references(texts.references[:MAX_REFERENCES])
                 verdicts: dict[int, ReferenceVerdict] = {one.index: one.verdict for one in (*earlier, *references)}
                 if open_ones := {one.index for one in self.draft.references} - verdicts.keys():
                     texts = replace(texts.without(open_ones), quotations=())  # these may stand in any of the papers
@@ -239,11 +239,10 @@ class _Part:
                 records = {index: without_notes(one) for index, one in self._cited.items()}
                 sources = records, verdicts, await self.papers.others()
                 progress = phase(self.progress, 0.8, 0.95)
-                checked, sentences = await check_texts(texts, sources, self.checker.embedder, progress)
-                findings += checked
-            if findings is None:
+                findings, sentences = await check_texts(texts, sources, self.checker.embedder, progress)
+            if references is None:  # there was no time even for these
                 raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
-            found = await self._keep(findings, sentences)
+            found = await self._keep([*references, *findings], sentences)
             new = [one for one in found.report.references if one.index not in done]
             ids = list(dict.fromkeys(one.record.id for one in new if one.record))
             recording.checked([one.verdict for one in new], ids, errors=found.report.errors)

@@ -260,9 +260,8 @@ def _near(quoted: _Quoted, texts: Sequence[_Read]) -> _Place | None:
     pieces = [Span(one.start, min(one.end, _MAX_WORDS)) for one in quoted.pieces if one.start < _MAX_WORDS]
     longest = quoted.text.words(*max(pieces, key=lambda one: one.length))
     found = [(fuzz.partial_ratio_alignment(longest, read[2].words()), read) for read in texts if len(read[2])]
-    best, read = max(
-        found, key=lambda one: one[0].score * min(len(longest), len(one[1][2])) if one[0] else 0.0, default=(None, None)
-    )
+    scores = [one.score * min(len(longest), len(read[2])) if one else 0.0 for one, read in found]
+    best, read = max(zip(scores, found, strict=True), key=lambda one: one[0])[1] if found else (None, None)
     if best is None or read is None:
         return None
     text, reach = read[2], pieces[-1].end + REACH * (len(pieces) > 1)
@@ -330,9 +329,8 @@ def _kind(gone: Sequence[str], come: Sequence[str]) -> str:
     if len(_DENIALS.intersection(gone)) != len(_DENIALS.intersection(come)):
         return "negation"
     pairs = (pair for both in product(gone, come) for pair in permutations(f"{word} " for word in both))
-    is_turned = any(
-        one.startswith(these) and other.startswith(those) for one, other in pairs for these, those in _OPPOSITES
-    )
+    opposed = ((one, these, other, those) for one, other in pairs for these, those in _OPPOSITES)
+    is_turned = any(one.startswith(these) and other.startswith(those) for one, these, other, those in opposed)
     return "turned round" if is_turned else "words"
 
 

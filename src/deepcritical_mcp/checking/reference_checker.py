@@ -155,7 +155,7 @@ def _by_number_alone(one: TracedReference, off: Sequence[str], *, is_bare: bool 
         same = "its numbers lead to different records" if len(one.lookups) > 1 else "several records have this DOI"
         return _ambiguous(one, records, same)
     outcome = _compared(one, one.by_number[0], off)
-    return replace(outcome, reason=" ".join(filter(None, (ONLY_A_NUMBER * is_bare, outcome.reason))))
+    return replace(outcome, reason=" ".join(filter(None, (ONLY_A_NUMBER if is_bare else "", outcome.reason))))
 
 
 def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[str]) -> ReferenceOutcome:
@@ -185,7 +185,9 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
         told.append(f"Not compared, because the record does not have it: {left_over}.")
     if agreement.is_preprint:
         told.append(f"The preprint is written; the record is the article: {clipped(vancouver(record), SHOWN)}")
-    return ReferenceOutcome(one.draft, verdict, record, tuple(problems), " ".join([*told, *[SEVERAL][: len(further)]]))
+    if further:
+        told.append(SEVERAL)
+    return ReferenceOutcome(one.draft, verdict, record, tuple(problems), " ".join(told))
 
 
 def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ import anyio
 from rich.console import Console
 from rich.text import Text
 
-from deepcritical_mcp.checking.draft.reading import MAX_DRAFT
+from deepcritical_mcp.checking import MAX_DRAFT
 from deepcritical_mcp.checking.report_text import brief, report_text
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext, build_services

@@ -273,9 +273,8 @@ class Witness:
         """What one witness says about publications with a DOI, now or within the last seconds, and remarks on an
         outage."""
         dois = dict.fromkeys(map(_doi_of, publications))
-        told = {
-            doi: one for (_, doi), one in self._remembered.get([(witness.name, doi) for doi in dois], within).items()
-        }
+        remembered = self._remembered.get([(witness.name, doi) for doi in dois], within)
+        told = {doi: one for (_, doi), one in remembered.items()}
 
         async def ask(batch: Sequence[str]) -> Mapping[str, Notices]:
             with self._breakers[witness.name].guard():

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from deepcritical_mcp.checking import MAX_DRAFT
 from deepcritical_mcp.checking.report_text import brief, ranges
 from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.models import CitationReport
@@ -16,8 +17,8 @@ from deepcritical_mcp.tools.arguments.params import Offset, OtherSession, at_mos
 from deepcritical_mcp.tools.arguments.values import is_url
 from deepcritical_mcp.tools.spec import asking_tool
 
-MAX_DRAFT, MAX_FILE_NAME = 200_000, 200
-"""Characters of a draft, and of what may be the name of a file."""
+MAX_FILE_NAME = 200
+"""Characters of what may be the name of a file."""
 IN_PIECES = (
     "Check it in pieces, each a few sections with the entries of the reference list that they cite, "
     "or the reference list alone."

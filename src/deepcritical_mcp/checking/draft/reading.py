@@ -48,8 +48,6 @@ from deepcritical_mcp.search.references.plain_text import WORD, blanked, folded
 from deepcritical_mcp.search.references.written import TAG, bibtex_block, csl_entry, read_entry
 from deepcritical_mcp.text import clean_line, clipped
 
-MAX_DRAFT = 200_000
-"""Characters of a draft."""
 _BLANKS = dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
 _BREAKS = str.maketrans(dict.fromkeys("\r\x0b\x1c\x1d\x1e\x85\u2028\u2029", "\n") | _BLANKS)
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
@@ -244,16 +242,14 @@ class RunningText:
         starts = [next((one.start for one in passages if one.number > first), len(self.text)) for first in lists]
         self.citations = Citations(self.text, marks, entries, starts)
         bare = blanked(self.text, ((one.start, one.end) for one in self.citations.all if one.is_mark))
-        own = (
-            one for one in passages if not one.block.is_quotation and one.block.kind in ("paragraph", "item", "note")
-        )
+        unquoted = (one for one in passages if not one.block.is_quotation)
+        own = (one for one in unquoted if one.block.kind in ("paragraph", "item", "note"))
         told = ((one.start, bare[one.start : one.end].replace("\n", " ")) for one in own)
         self.sentences = [Span(at + one.start, at + one.end) for at, text in told for one in whole_sentences(text)]
         self.quotations = list[Span]()
         for one in passages:
-            quoted = (
-                _QUOTED.finditer(self.text, one.start, one.end) if one.block.kind not in ("heading", "code") else ()
-            )
+            is_told = one.block.kind not in ("heading", "code")
+            quoted = _QUOTED.finditer(self.text, one.start, one.end) if is_told else ()
             within = [Span(*part.span(part.lastindex or 0)) for part in quoted]
             if one.block.is_quotation and 2 * sum(part.length for part in within) <= one.end - one.start:
                 within = [Span(one.start, one.start + len(one.block.text.partition("\n—")[0]))]

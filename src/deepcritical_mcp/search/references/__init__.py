@@ -1,10 +1,10 @@
 """References as people write them, and the records that they mean.
 
-A reference is not parsed, it is explained: `Agreement` lays a record along it, and says of each of its fields where it
-stands there: exactly, abbreviated, shortened, changed, or not at all; and what no field explains. `agreement` has the
-table of what is a difference; `title_places`, `name_places` (authors, journals) and `number_places` (year, volume,
-issue, pages) find the fields. `written` takes a reference in any style, also BibTeX, RIS and CSL-JSON
-(`read_reference`), with `latex_text` for LaTeX; `plain_text` brings all to one spelling.
+A reference is not parsed, it is explained: `alignment` lays a record along it and finds where each of its fields
+stands, with `title_places`, `name_places` (authors, journals) and `number_places` (year, volume, issue, pages);
+`agreement` says of each field whether it is there exactly, abbreviated, shortened, changed, or not at all, and what no
+field explains. It has the table of what is a difference. `written` takes a reference in any style, also BibTeX, RIS and
+CSL-JSON (`read_reference`), with `latex_text` for LaTeX; `plain_text` brings all to one spelling.
 """
 
 from __future__ import annotations

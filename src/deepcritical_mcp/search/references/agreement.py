@@ -1,5 +1,5 @@
-"""A record laid along a written reference: where each of its fields stands, how it agrees, and what no field explains;
-and the one table of what is a difference.
+"""How a record agrees with a written reference, field by field, and what no field explains; and the one table of what
+is a difference.
 
 | field   | none                                             | minor                        | a difference         |
 |---------|--------------------------------------------------|------------------------------|----------------------|
@@ -21,43 +21,35 @@ A field that is absent is no field that differs. Every regular expression here i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from deepcritical_mcp.evidence.titles import identifies, is_generic, tokens
-from deepcritical_mcp.models import UNKNOWN_DATE, Publication
-from deepcritical_mcp.search.references.name_places import (
-    ET_AL,
-    JournalPlace,
-    PeopleAgreement,
-    compare_people,
-    find_journal,
-    has_author,
-    other_journal,
-    people_before,
+from deepcritical_mcp.models import Publication
+from deepcritical_mcp.search.references.alignment import (
+    IN_BRACKETS,
+    Alignment,
+    journals_of,
+    next_place,
+    strange_words,
+    years_of,
 )
 from deepcritical_mcp.search.references.number_places import (
-    JOINING,
     NOT_OF_THE_PLACE,
     ROLES,
     YEAR,
-    NumberPlaces,
-    PlaceNumbers,
     Role,
-    find_numbers,
     number_in,
     numbers_of,
     written_numbers,
-    years_only,
 )
 from deepcritical_mcp.search.references.plain_text import WORD, WORD_LISTS, Span, blanked, without
 from deepcritical_mcp.search.references.title_places import (
     LEAST_WORDS,
     content_left,
     end_of_longer_title,
-    find_title,
     start_of_longer_title,
     title_agreement,
-    title_span,
 )
 from deepcritical_mcp.search.references.written import WrittenReference
 
@@ -80,9 +72,6 @@ class FieldAgreement(NamedTuple):
 class Agreement:
     """How a record agrees with a reference.
 
-    The title is found first, because its words are the most; then the journal, the numbers of the place, and the names
-    around them, each among what the fields before it do not explain.
-
     Attributes:
         fields: how each field agrees.
         by_others: whether the first author that is written, or most of them, are none of the record's.
@@ -93,34 +82,22 @@ class Agreement:
         further: what no field explains and looks like a work of its own; "" if there is nothing.
     """
 
-    _journal: JournalPlace | None = None
-
     def __init__(self, reference: WrittenReference, record: Publication) -> None:
-        self._record, self._written = record, reference.text
-        years = " ".join(map(str, years_of(record)))
-        self._place: PlaceNumbers = {role: years if role == "year" else getattr(record, role) for role in ROLES}
-        self._entry = reference.says if reference.entry else None
-        self._found = find_title(self._written, reference.words, (record.title, record.vernacular_title))
-        self._title: Span | None = self._found[:2] if self._found else None
-        names = {one.family.lower() for one in record.authors}
-        self._text = text = years_only(self._written, self._title[0] if self._title else 0, names)
-        self._numbers = self._find_numbers()
-        self._journal = journal = find_journal(text, self._title, journals_of(record), self._numbers.first)
-        bare = blanked(text, [journal[:2]] if journal else [])
-        guess = title_span(text) if self._title is None else None
-        least = LEAST_WORDS if journal or self._numbers.first >= 0 else 1  # beside a number alone, any word
-        if guess and len(self._strange(bare[slice(*guess)], is_title=least == 1)) >= least:
-            self._title = guess
-        self._numbers = self._find_numbers()
-        self._people = people = self._find_people(bare)
-        low, true = max(self._title[1] if self._title else 0, people.span[1]), next(iter(journals_of(record)), "")
-        other = other_journal(text, low, self._numbers.first, record.authors) if true and not journal else None
-        span = journal[2:] if journal else other
-        verdict: FieldVerdict = "absent" if not span else "agrees" if journal and journal[:2] == span else "differs"
-        self._journal_field = FieldAgreement("journal", verdict, text[slice(*span)] if span else "", true, span)
-        self._title = self._title if self._found else self._other_title()
-        self._numbers = self._find_numbers()
-        self._conclude()
+        found = Alignment(reference, record)
+        title, authors = _compare_title(reference, found), _compare_authors(reference, found)
+        numbers, journal = [_compare_number(role, found) for role in ROLES], _compare_journal(found)
+        are_authors_same = found.people.verdict in ("agrees", "minor")
+        is_on_preprint_server = journal.verdict == "differs" and is_preprint_server(journal.written)
+        self.is_preprint = record.form != "preprint" and are_authors_same and is_on_preprint_server
+        if self.is_preprint:  # it has a place of its own
+            numbers = [one._replace(verdict="absent") for one in numbers]
+            journal = journal._replace(verdict="minor")
+        self.fields = (title, authors, *numbers, journal)
+        self.by_others = found.people.by_others
+        self.names_left_out = found.people.named if are_authors_same and found.people.named > 1 else 0
+        self.unread = _unread(found)
+        self.left_over = _left_over(found, self.fields)
+        self.further = _further_work(found)
 
     def field(self, name: StatedField) -> FieldAgreement:
         """One field."""
@@ -179,98 +156,68 @@ class Agreement:
             return self.conflicts == 0 and self.support >= 2
         return self.conflicts == 0 or (self.conflicts == 1 and self.support >= 2)
 
-    def _find_numbers(self) -> NumberPlaces:
-        known = [span for span in (self._title, self._journal and self._journal[:2]) if span]
-        return find_numbers(self._text, known, self._place, self._title[0] if self._title else 0)
 
-    def _conclude(self) -> None:
-        """What the places that were found say."""
-        record, people, journal = self._record, self._people, self._journal_field
-        is_theirs, is_other = people.verdict in ("agrees", "minor"), journal.verdict == "differs"
-        is_short = self._entry is not None and people.verdict == "agrees" and people.named > 0
-        true = people.true or ", ".join(author.short for author in record.authors[: None if is_short else 3])
-        written, span = people.written or self._text[slice(*people.span)], people.span
-        verdict = "minor" if is_short else people.verdict
-        authors = FieldAgreement("authors", verdict, written, true, None if verdict == "absent" else span)
-        fields: dict[StatedField, FieldAgreement] = {"title": self._compare_title(), "authors": authors}
-        for role in ROLES:
-            one = self._numbers.by_role.get(role)
-            span = (one.start, one.start + 4 if role == "year" else one.end) if one else None
-            written = self._text[slice(*span)] if span else ""
-            verdict = number_agrees(role, written, record)
-            fields[role] = FieldAgreement(role, verdict, written, own_number(role, record), span)
-        fields["journal"] = journal
-        spans = [people.span, *(one.span for one in fields.values() if one.span)]
-        spans += [(one.start, one.end) for one in self._numbers.by_role.values()]
-        among = blanked(self._text[: max(end for _, end in spans)], spans)
-        self.left_over = tuple(self._strange(among, is_title=True))
-        self.is_preprint = record.form != "preprint" and is_theirs and is_other and is_preprint_server(journal.written)
-        if self.is_preprint:
-            fields |= {name: fields[name]._replace(verdict="absent") for name in ROLES}
-            fields["journal"] = journal._replace(verdict="minor")
-        self.fields, self.by_others = tuple(fields.values()), people.by_others
-        self.names_left_out = people.named if people.named > 1 and is_theirs else 0
-        start = self._found.end if self._found else len(self._text)
-        behind = numbers_of(without(NOT_OF_THE_PLACE, self._text[start:]))
-        by_role, own = self._numbers.by_role, numbers_of(" ".join(self._place.values()))
-        roles = ROLES[1::2] if not behind <= own | numbers_of(" ".join(one.text for one in by_role.values())) else ()
-        self.unread = tuple(role for role in roles if self._place[role] and role not in by_role)
-        ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
-        self.further = _further_work(self._text[max(ends) :], own)
+def _compare_title(reference: WrittenReference, found: Alignment) -> FieldAgreement:
+    record, place = found.record, found.found_title
+    if reference.entry and reference.says.title:
+        verdict = title_agreement(reference.says.title, record)
+        return FieldAgreement("title", verdict, reference.says.title, record.title, found.title)
+    if found.title is None:
+        return FieldAgreement("title", "absent", "", record.title)
+    if place is None:
+        written = reference.text[slice(*found.title)].strip(" .,;")
+        words = strange_words(IN_BRACKETS.sub(" ", written), record)
+        is_part = len(words) < LEAST_WORDS and {*words} <= {*tokens(record.title)}
+        return FieldAgreement("title", "minor" if is_part else "differs", written, record.title, found.title)
+    journal_start = found.journal_span[0] if found.journal_span else -1
+    stop = next_place((journal_start, found.numbers.first, found.people.span[0]), place.end, len(reference.text))
+    start = start_of_longer_title(reference.text, place, record)
+    end = end_of_longer_title(reference.text, place, stop, record)
+    verdict = place.agreement if (start, end) == place[:2] else "differs"
+    return FieldAgreement("title", verdict, reference.text[start:end], place.true, (start, end))
 
-    def _strange(self, text: str, *, is_title: bool = False) -> list[str]:
-        """Words of content that the record's names and journals, or its title as well, do not have."""
-        record = self._record
-        names = " ".join((*map(str, record.authors), *journals_of(record), record.title * is_title))
-        return [one for one in content_left(text, {*tokens(names), *JOINING}) if one.isalpha() and len(one) > 1]
 
-    def _next(self, at: int, default: int) -> int:
-        """Where journal or numbers begin behind a place."""
-        starts = (self._journal.start if self._journal else -1, self._numbers.first)
-        return min((one for one in starts if one >= at), default=default)
+def _compare_authors(reference: WrittenReference, found: Alignment) -> FieldAgreement:
+    people, verdict, shown = found.people, found.people.verdict, found.record.authors[:3]
+    if reference.entry and verdict == "agrees" and people.named > 0:  # an entry that leaves some out without saying so
+        verdict, shown = "minor", found.record.authors
+    written = people.written or found.text[slice(*people.span)]
+    true = people.true or ", ".join(author.short for author in shown)
+    return FieldAgreement("authors", verdict, written, true, None if verdict == "absent" else people.span)
 
-    def _find_people(self, bare: str) -> PeopleAgreement:
-        """Those before the title, else with "et al." right behind it; without a title, those before the journal. `bare`
-        is the text without the journal."""
-        text, authors, found = self._text, self._record.authors, PeopleAgreement("absent")
-        low, high = self._title or (self._next(0, len(text)), len(text))
-        head = people_before(text[:low])
-        start = max(text.find(head), 0)
-        if head and (self._title or self._journal or self._numbers.first >= 0 or has_author(head, authors)):
-            found = compare_people(bare, start, start + len(head), authors)
-        if found.verdict == "absent" and (others := ET_AL.search(text, high, self._next(high, len(text)))):
-            found = compare_people(bare, high, others.end(), authors)
-        return found
 
-    def _other_title(self) -> Span | None:
-        """What looks like a title, or what stands between names and journal, or numbers, however short."""
-        low, journal = self._people.span[1], self._journal_field.span
-        start, end = self._title or (low, self._next(low, 0))
-        end = journal[0] if journal and max(start, low) < journal[0] < end else end
-        start = min(max(start, low), end)
-        part = self._text[start:end].rstrip(" ,;*_’”\"'")
-        is_one = self._title or (self._people.verdict != "absent" and self._strange(_IN_BRACKETS.sub(" ", part)))
-        end = start + len(part)
-        return (end - len(_BEFORE_TITLE.sub("", part)), end) if is_one else None
+def _compare_number(role: Role, found: Alignment) -> FieldAgreement:
+    true, number = own_number(role, found.record), found.numbers.by_role.get(role)
+    if number is None:
+        return FieldAgreement(role, "absent", "", true)
+    span = number.start, number.start + 4 if role == "year" else number.end
+    written = found.text[slice(*span)]
+    return FieldAgreement(role, number_agrees(role, written, found.record), written, true, span)
 
-    def _compare_title(self) -> FieldAgreement:
-        record, text, journal, people = self._record, self._written, self._journal_field.span, self._people
-        verdict: FieldVerdict
-        if self._entry and (told := self._entry.title):
-            return FieldAgreement("title", title_agreement(told, record), told, record.title, self._title)
-        if self._title is None:
-            return FieldAgreement("title", "absent", "", record.title)
-        if self._found is None:
-            written = text[slice(*self._title)].strip(" .,;")
-            words = self._strange(_IN_BRACKETS.sub(" ", written))
-            verdict = "minor" if len(words) < LEAST_WORDS and {*words} <= {*tokens(record.title)} else "differs"
-            return FieldAgreement("title", verdict, written, record.title, self._title)
-        start, end = self._found[:2]
-        following = (journal[0] if journal else -1, self._numbers.first, people.span[0] if people.span[1] else -1)
-        stop = min((at for at in following if at >= end), default=len(text))
-        span = start_of_longer_title(text, self._found, record), end_of_longer_title(text, self._found, stop, record)
-        verdict = self._found.agreement if span == (start, end) else "differs"
-        return FieldAgreement("title", verdict, text[slice(*span)], self._found.true, span)
+
+def _compare_journal(found: Alignment) -> FieldAgreement:
+    true, span = next(iter(journals_of(found.record)), ""), found.journal_span
+    if span is None:
+        return FieldAgreement("journal", "absent", "", true)
+    is_whole_name = found.journal is not None and found.journal[:2] == span
+    return FieldAgreement("journal", "agrees" if is_whole_name else "differs", found.text[slice(*span)], true, span)
+
+
+def _unread(found: Alignment) -> tuple[Role, ...]:
+    """Which of volume and pages may be among numbers behind the title that are not the record's, nor assigned."""
+    by_role, behind = found.numbers.by_role, found.text[found.found_title.end :] if found.found_title else ""
+    explained = found.own_numbers | numbers_of(" ".join(one.text for one in by_role.values()))
+    if numbers_of(without(NOT_OF_THE_PLACE, behind)) <= explained:
+        return ()
+    return tuple(role for role in ("volume", "pages") if found.own[role] and role not in by_role)
+
+
+def _left_over(found: Alignment, fields: Iterable[FieldAgreement]) -> tuple[str, ...]:
+    """Words of content among the fields that none of them explains."""
+    spans = [found.people.span, *(one.span for one in fields if one.span)]
+    spans += [(one.start, one.end) for one in found.numbers.by_role.values()]
+    among = blanked(found.text[: max(end for _, end in spans)], spans)
+    return tuple(strange_words(among, found.record, title_is_known=True))
 
 
 def is_preprint_server(journal: str) -> bool:
@@ -279,40 +226,54 @@ def is_preprint_server(journal: str) -> bool:
     return any(name in words for name in ("rxiv ", " preprint", " research square ", " ssrn ", " osf "))
 
 
-def years_of(record: Publication) -> list[int]:
-    """The years of a record: that of its date first."""
-    dates = (record.date, record.electronic_date, record.issue_date, record.revised_date)
-    return [int(year) for date in dates if date != UNKNOWN_DATE for year in YEAR.findall(date)]
-
-
 def own_number(role: str, record: Publication) -> str:
     """A number of a record's place."""
     return str(next(iter(years_of(record)), "")) if role == "year" else str(getattr(record, role))
 
 
 def number_agrees(role: Role, written: str, record: Publication) -> FieldVerdict:
-    """A year ("2019b"), a volume with a supplement or without, an issue, or pages or the number of an article."""
-    years, true = years_of(record), own_number(role, record)
-    if not numbers_of(written) or not numbers_of(true):
+    """Whether a number that is written agrees with a record's; "absent" if one of the two has no digits."""
+    if not numbers_of(written) or not numbers_of(own_number(role, record)):
         return "absent"
-    if role == "issue":
-        return "minor" if numbers_of(written).isdisjoint(numbers_of(true)) else "agrees"
-    if role == "volume":
-        volumes = numbers_of(true.lower().partition("s")[0]) or numbers_of(true)
-        issues = numbers_of(record.issue) if any(map(YEAR.fullmatch, volumes)) else ()
-        return "agrees" if number_in(written) in {*volumes, *issues, *map(str, years)} else "differs"
-    if role == "year":
-        year = int(number_in(written))
-        nearest = 0 if min(years) <= year <= max(years) else min(abs(year - one) for one in years)
-        return "differs" if nearest > 1 else "minor" if nearest else "agrees"
-    first, second = _pages(written), _pages(true)
-    if "".join(filter(str.isdigit, written)) == "".join(filter(str.isdigit, true)):  # "e00216-22" for "e0021622"
+    rules = {"year": _year_agrees, "volume": _volume_agrees, "issue": _issue_agrees, "pages": _pages_agree}
+    return rules[role](written, record)
+
+
+def _year_agrees(written: str, record: Publication) -> FieldVerdict:
+    """A year ("2019b") within those of the record, or one beside them."""
+    year, years = int(number_in(written)), years_of(record)
+    if min(years) <= year <= max(years):
         return "agrees"
-    if number_in(first[0]) == number_in(second[0]):
-        return "agrees" if len(first) == 1 or len(second) == 1 or first[1] == second[1] else "minor"
-    is_pdf = [len(one) for one in (first, second) if number_in(one[0]) == "1"] == [2] and len(first) != len(second)
-    parts = true.replace(",", ";").split(";")  # "1563-5; author reply 1565-6"
-    return "minor" if is_pdf else "agrees" if number_in(first[0]) in map(number_in, parts) else "differs"
+    return "minor" if min(abs(year - one) for one in years) == 1 else "differs"
+
+
+def _volume_agrees(written: str, record: Publication) -> FieldVerdict:
+    """A volume with a supplement or without; the year may stand for it, and if it is a year, the issue."""
+    volumes = numbers_of(record.volume.lower().partition("s")[0]) or numbers_of(record.volume)
+    issues = numbers_of(record.issue) if any(map(YEAR.fullmatch, volumes)) else ()
+    return "agrees" if number_in(written) in {*volumes, *issues, *map(str, years_of(record))} else "differs"
+
+
+def _issue_agrees(written: str, record: Publication) -> FieldVerdict:
+    return "minor" if numbers_of(written).isdisjoint(numbers_of(record.issue)) else "agrees"
+
+
+def _pages_agree(written: str, record: Publication) -> FieldVerdict:
+    """Pages, or the number of an article."""
+    if "".join(filter(str.isdigit, written)) == "".join(filter(str.isdigit, record.pages)):  # "e00216-22", "e0021622"
+        return "agrees"
+    said, own = _pages(written), _pages(record.pages)
+    if number_in(said[0]) == number_in(own[0]):
+        return "minor" if len(said) == len(own) == 2 and said[1] != own[1] else "agrees"
+    if _are_of_pdf(said, own) or _are_of_pdf(own, said):
+        return "minor"
+    ranges = record.pages.replace(",", ";").split(";")  # "1563-5; author reply 1565-6"
+    return "agrees" if number_in(said[0]) in map(number_in, ranges) else "differs"
+
+
+def _are_of_pdf(pages: list[str], others: list[str]) -> bool:
+    """Whether pages count from 1, as those of a PDF do, while the others are one number, as that of an article is."""
+    return len(pages) == 2 and number_in(pages[0]) == "1" and len(others) == 1
 
 
 def _pages(text: str) -> list[str]:
@@ -328,21 +289,15 @@ _NAMED = re.compile(
     rf"{_FAMILY} (?:et al\b|(?:and|und|y|et|&) {_FAMILY}, )"
 )
 _OTHER_PLACE = re.compile(r"\b\d{1,4}(?:(\s?\([^()]{1,15}\))[:,]?|[:,])\s?[A-Za-z]?\d")
-_IN_BRACKETS = re.compile(r"\([^()]{0,200}\)")
-_BEFORE_TITLE = re.compile(rf"\A[\W_]*(?:{YEAR.pattern}[a-z]?)?[\W_]*")
 
 
-def journals_of(record: Publication) -> list[str]:
-    """The names of a record's journal."""
-    names = (record.journal, record.journal_abbreviation, record.medline_abbreviation, record.book_title)
-    return [name for name in (*names, record.publisher if record.form == "preprint" else "") if name]
-
-
-def _further_work(behind: str, own: frozenset[str]) -> str:
-    """A work in what stands behind everything that a record explains: a place other than its `own` numbers, or names
+def _further_work(found: Alignment) -> str:
+    """A work in what stands behind everything that a record explains: a place other than its own numbers, or names
     with words of a title or a year; "" if there is none."""
+    ends = [0, found.numbers.last, *(one.end for one in (found.found_title, found.journal) if one)]
+    behind = found.text[max(ends) :]
     is_remark = not WORD_LISTS["of the work"].isdisjoint(word.lower() for word in WORD.findall(behind))
-    if is_remark or (numbers_of(behind) <= own and not _NAMED.search(behind)):
+    if is_remark or (numbers_of(behind) <= found.own_numbers and not _NAMED.search(behind)):
         return ""
     left = [word for word in content_left(behind, ()) if f" {word}" in behind and word.isalpha()]
     is_told = len(left) >= LEAST_WORDS or (bool(left) and YEAR.search(behind) is not None)

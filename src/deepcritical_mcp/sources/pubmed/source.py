@@ -334,7 +334,8 @@ class PubMedVocabulary(Vocabulary):
             unknown = tuple(one.strip('"').partition('"')[0].rstrip("*") for one in answer.quoted_phrases_not_found)
             return {query: Hits(count=answer.count, translation=answer.query_translation, unknown_phrases=unknown)}
 
-        return (await self._cached(f"hits {today}{' as read' * as_read}", [query], Hits, ask))[query]
+        kind = f"hits {today} as read" if as_read else f"hits {today}"
+        return (await self._cached(kind, [query], Hits, ask))[query]
 
     async def _records(self, uids: Sequence[str]) -> list[MeshDescriptor]:
         if not uids:
