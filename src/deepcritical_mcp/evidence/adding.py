@@ -239,7 +239,8 @@ class Batch:
         return result
 
     def _given(self, member: Member, cluster: Cluster, new: tuple[object, ...]) -> Publication:
-        """A member as it is stored. A `new` one does not carry over the id of a publication that it is not part of."""
+        """A member as it is stored. The one with the facts `new` gets a digest after its id if that id already belongs
+        to another publication, one that shares no member with this cluster."""
         if member.facts == new and (owner := self._catalogue.resolve(member.publication.id)):
             facts = [one.facts for one in cluster]
             if not any(one.facts in facts for one in self._catalogue.members(owner)):

@@ -403,8 +403,9 @@ def is_by_author(claim: Identity, record: Identity, *, is_named: bool = False) -
 
 
 def names_author(claim: Identity, record: Identity) -> bool | None:
-    """Whether the first author of one is an author of the other, or stands where the claim's text begins; None if one
-    of them says nothing about it: the name of a site or organization need not be the author's."""
+    """True if the first author of one is among the authors of the other, or if the beginning of the claim's text has
+    the name of the record's. False if both name other people. None if one of them names no person: a site or an
+    organization need not be the author."""
     pairs = [*product(claim.authors, record.authors[:1]), *product(claim.authors[:1], record.authors)]
     if any(same_author(*pair) for pair in pairs):
         return True

@@ -125,7 +125,7 @@ class SourceSearch:
         there = [id for id in page.ids if id in records]
         found = [records[id].but(found_by=ranking.found_by[id]) for id in there]
         contested: tuple[str, ...] = ()
-        if source.witnessed:
+        if source.needs_status_check:
             found, contested, _ = await self.witness.completed(found)
         chosen, left_out = request.leave_out(found, ranking.scores)
         unwanted = len(found) - len(chosen)
