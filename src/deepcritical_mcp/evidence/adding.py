@@ -203,7 +203,7 @@ class Batch:
         cluster = tuple(map(member_of, (merged(first, new), *others)))
         publication = combined(cluster).but(id=place.id)
         given = tuple(member.publication for member in cluster) if len(cluster) > 1 else ()
-        self._put(entry, replace(entry, publication=publication, given=given))
+        self._put_changed(entry, replace(entry, publication=publication, given=given))
         return Decision(publication, place)
 
     def _apply(
@@ -230,11 +230,11 @@ class Batch:
             given = tuple(self._given(member, cluster, facts) for member in cluster) if len(cluster) > 1 else ()
             if before:
                 entry = entries[before]
-                self._put(entry, replace(entry, publication=publication, given=given))
+                self._put_changed(entry, replace(entry, publication=publication, given=given))
             else:
                 some = vectors if has == [facts] else ()
                 similar = folds if facts in has else ()
-                self._put(None, KeptItem(publication, self._catalogue.next_order, len(some), similar, given), some)
+                self._put_new(KeptItem(publication, self._catalogue.next_order, len(some), similar, given), some)
             result = publication if facts in has else result
         return result
 
@@ -265,33 +265,42 @@ class Batch:
                 keeps[number] = id
         return keeps
 
-    def _put(self, before: KeptItem | None, item: KeptItem, vectors: Sequence[Vector] = ()) -> None:
-        """Store an item, in place of an earlier one under its own or another id."""
-        id, earlier = item.id, before.id if before else item.id
+    def _put_new(self, item: KeptItem, vectors: Sequence[Vector]) -> None:
+        self._unlink(item.id)
+        self._vectors[item.id] = vectors
+        if not vectors:
+            self.changed.add(item.id)
+        self._store(item)
+
+    def _put_changed(self, before: KeptItem, item: KeptItem) -> None:
+        """Store an item in place of an earlier one, which may have another id."""
         if item == before:
             return
-        is_bare = before is None and not vectors
-        if before is None:
-            self._unlink(id)
-            self._vectors[id] = vectors
-        elif earlier != id or has_other_texts(before.publication, item.publication):
-            self._unlink(earlier)
-            self.unlinked.add(id)
-            valid = before.vectors  # of these, those of unchanged passages, counted from the first
-            if has_other_texts(before.publication, item.publication):
-                old, new = self._catalogue.layout(before.id).passages, Layout.of(item.publication).passages
-                same = takewhile(lambda pair: pair[0].content == pair[1].content, zip(old, new, strict=False))
-                valid = min(sum(1 for _ in same), valid)
-            item = replace(item, similar=(), vectors=valid)
-            if earlier != id or id in self._vectors:
-                self._vectors[id] = self._vectors_of(before)[:valid]
-            is_bare = not valid
-        if is_bare or earlier in self.changed:
-            self.changed.add(id)
-        self._written[id] = None
+        if before.id != item.id or has_other_texts(before.publication, item.publication):
+            item = self._with_valid_vectors(before, item)
+        self._store(item)
+        if before.id != item.id:
+            self._remove(before.id)
+
+    def _with_valid_vectors(self, before: KeptItem, item: KeptItem) -> KeptItem:
+        """`item`, which has another id or other texts than `before`, with the vectors of `before` that are still valid,
+        and without links."""
+        self._unlink(before.id)
+        self.unlinked.add(item.id)
+        valid = before.vectors
+        if has_other_texts(before.publication, item.publication):
+            old, new = self._catalogue.layout(before.id).passages, Layout.of(item.publication).passages
+            unchanged = takewhile(lambda pair: pair[0].content == pair[1].content, zip(old, new, strict=False))
+            valid = min(valid, sum(1 for _ in unchanged))
+        if before.id != item.id or item.id in self._vectors:
+            self._vectors[item.id] = self._vectors_of(before)[:valid]
+        if not valid or before.id in self.changed:
+            self.changed.add(item.id)
+        return replace(item, similar=(), vectors=valid)
+
+    def _store(self, item: KeptItem) -> None:
+        self._written[item.id] = None
         self._catalogue.put(item)
-        if earlier != id:
-            self._remove(earlier)
 
     def _vectors_of(self, item: KeptItem) -> Sequence[Vector]:
         if item.id in self._vectors or not item.vectors:
@@ -308,8 +317,7 @@ class Batch:
     def _unlink(self, id: str) -> None:
         """Nothing is nearly identical to what publication `id` said."""
         for other in self._catalogue.unlinked(self._catalogue.names(id)):
-            self._catalogue.put(other)
-            self._written[other.id] = None
+            self._store(other)
 
     def _id(self, base: str, cluster: Cluster, before: str, affected: Sequence[str]) -> str:
         """The publication's own id. If it is another one's already, a digest is appended (one DOI for a conference
