@@ -66,7 +66,7 @@ class Decision(NamedTuple):
 
     def outcome(self, catalogue: Catalogue) -> AddOutcome:
         """The final outcome: later ones of the same call may have changed the id."""
-        publication = catalogue[self.publication.id].publication
+        publication = catalogue.item_or_successor(self.publication.id).publication
         links, folds = catalogue.links(publication.id), dict(self.folds)
         return AddOutcome(
             "duplicate" if self.place.id else "added",
@@ -119,7 +119,7 @@ class Batch:
         neighbors = self._neighbors(publications)
         decisions = [self._decide(*new, near) for new, near in zip(publications, neighbors, strict=True)]
         if self._written:
-            self._catalogue.space.write([self._catalogue[id] for id in self._written], self._vectors)
+            self._catalogue.space.write([self._catalogue.item_or_successor(id) for id in self._written], self._vectors)
         if gone := [id for id in self._removed if id not in self._catalogue]:
             self._catalogue.space.remove(gone)
         self._vectors.clear()
@@ -132,7 +132,7 @@ class Batch:
         new: dict[str, Sequence[Vector]] = {}
         items: list[KeptItem] = []
         for publication, start, vectors in (row for row in rows if row[0].id in self._catalogue):
-            item = self._catalogue[publication.id]
+            item = self._catalogue.item(publication.id)
             if item.vectors == start and not has_other_texts(item.publication, publication):
                 items.append(replace(item, vectors=start + len(vectors)))
                 new[item.id] = vectors
@@ -144,15 +144,15 @@ class Batch:
 
     def link(self, ids: Iterable[str]) -> None:
         """Link stored publications, whose vectors are new, to what is nearly identical."""
-        kept = [self._catalogue[id] for id in ids if id in self._catalogue]
+        kept = [self._catalogue.item(id) for id in ids if id in self._catalogue]
         some = [(item.publication, self._vectors_of(item)) for item in kept if item.vectors]
         for (publication, _), near in zip(some, self._neighbors(some), strict=True):
             id = publication.id
             folds = self._folds(publication, {other: one for other, one in near.items() if other != id})
             if not {*folds} <= {*self._catalogue.links(id)}:
-                item = self._catalogue[id]
+                item = self._catalogue.item_or_successor(id)
                 self._catalogue.put(replace(item, similar=united(item.similar, folds)))
-                self._catalogue.space.write([self._catalogue[id]], {})
+                self._catalogue.space.write([self._catalogue.item_or_successor(id)], {})
 
     def _neighbors(self, publications: Sequence[NewPublication]) -> list[dict[str, float]]:
         embedded = [at for at, (one, vectors) in enumerate(publications) if vectors and _is_compared(one)]
@@ -187,7 +187,7 @@ class Batch:
         least, identity = self._dedup_threshold if self._calibration else None, member_of(new).identity
         for id in _at_least(least, similarities) if least is not None else ():
             is_other = any(tells_apart(identity, member.identity) for member in self._catalogue.members(id))
-            if not is_other and not opposed(new, self._catalogue[id].publication):
+            if not is_other and not opposed(new, self._catalogue.item(id).publication):
                 told = f"nearly the same meaning (cosine {similarities[id]:.2f})"
                 return self._merge_into(new, Placement(id, similarities[id], told))
         if len(self._catalogue) >= self._max_evidence:
@@ -198,7 +198,7 @@ class Batch:
 
     def _merge_into(self, new: Publication, place: Placement) -> Decision:
         """Merge a text that only means the same: it becomes part of the publication's first member."""
-        entry = self._catalogue[place.id]
+        entry = self._catalogue.item(place.id)
         first, *others = entry.members
         cluster = tuple(map(member_of, (merged(first, new), *others)))
         publication = combined(cluster).but(id=place.id)
@@ -210,7 +210,7 @@ class Batch:
         self, new: Publication, vectors: Sequence[Vector], place: Placement, folds: tuple[str, ...] = ()
     ) -> Publication:
         """Store the clusters of a placement in place of what it affects; gives the new one's publication."""
-        entries = {id: self._catalogue[id] for id in place.affected}
+        entries = {id: self._catalogue.item(id) for id in place.affected}
         found_by = united((), (query for item in entries.values() for query in item.publication.found_by))
         facts, result = member_of(new).facts, new
         keeps = self._continued(place)
@@ -343,7 +343,7 @@ class Batch:
             for id in close
             if (similarities[id] >= known.folds_at or _is_version(identity, self._catalogue.members(id)[0].identity))
             and self._catalogue.layout(id).total == count
-            and not opposed(new, self._catalogue[id].publication)
+            and not opposed(new, self._catalogue.item(id).publication)
         ]
 
 
