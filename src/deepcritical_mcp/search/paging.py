@@ -71,8 +71,7 @@ def _until_enough_are_new(ids: Sequence[str], known: Collection[str], count: int
 def _next_offset(source: Source, ranking: Ranking, request: SearchRequest, examined: int) -> int:
     """Where the next page begins if results follow this one; -1 if the source cannot give them."""
     following = request.offset + examined
-    is_reachable = source.block and ranking.ids and following < request.LAST_RESULT
-    return following if is_reachable else -1
+    return following if source.block and ranking.ids and following < request.LAST_RESULT else -1
 
 
 def remarks_on_reach(page: Page, ranking: Ranking, request: SearchRequest) -> Iterator[str]:

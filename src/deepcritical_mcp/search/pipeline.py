@@ -122,8 +122,7 @@ class SourceSearch:
         if source.two_step:
             await progress(0.4, f"fetching {len(page.ids)} of {ranking.total:,} records")
         records, missing = await gather(source, ranking, page.ids, session)
-        there = [id for id in page.ids if id in records]
-        found = [records[id].but(found_by=ranking.found_by[id]) for id in there]
+        found = [records[id].but(found_by=ranking.found_by[id]) for id in page.ids if id in records]
         contested: tuple[str, ...] = ()
         if source.needs_status_check:
             found, contested, _ = await self.witness.completed(found)
@@ -213,9 +212,9 @@ class SourceSearch:
             name = source.named(id)
             raise InvalidInputError(f"{source.title} has no record with {name}. Check the number, or search by title.")
         seed = records[id]
-        there = [one for one in wanted if one in records]
-        found = [records[one].but(found_by=linked.found_by[one]) for one in there]
+        found = [records[one].but(found_by=linked.found_by[one]) for one in wanted if one in records]
         kept = await self._kept(found, seed.title, linked, session, recording, [seed])
+        remarks = about_links(seed, source.named(id), asked, query, linked.total, len(kept.evidence), len(wanted))
         reports = [one.report for one in asked]
         reports += [one for one in kept.counters if one.name not in {report.name for report in reports}]
         result = SearchResult(
@@ -226,11 +225,7 @@ class SourceSearch:
             sources_searched=tuple(dict.fromkeys((source.cited_as, *(one.citation.source for one in kept.evidence)))),
             total_found=linked.total,
             errors=(*(one.error.message for one in asked if one.error), *missing, *kept.errors),
-            warnings=_unique(
-                about_links(seed, source.named(id), asked, query, linked.total, len(kept.evidence), len(wanted)),
-                kept.problems,
-                session.warnings(),
-            ),
+            warnings=_unique(remarks, kept.problems, session.warnings()),
             duplicates_removed=len(kept.ids) - len(kept.evidence),
             ordered_by=linked_order(asked, query),
             related=kept.related,

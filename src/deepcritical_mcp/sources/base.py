@@ -118,7 +118,8 @@ class DatedRequest(SearchRequest):
                 what = "does not exist" if _DATE.fullmatch(text) else "is not a date"
                 raise InvalidInputError(f'{name} "{clean_line(text)[:40]}" {what}: write YYYY, YYYY-MM or YYYY-MM-DD.')
         earliest, latest = self.dates
-        if latest and earliest > f"{latest}~":  # "2020-05" is within "2020"
+        is_within = earliest.startswith(latest)  # "2020-05" is within "2020", and every date if `latest` is open
+        if earliest > latest and not is_within:
             raise InvalidInputError(f"min_date {earliest} is after max_date {latest}: swap them.")
         return self
 

@@ -251,8 +251,7 @@ def _overlap(anchor: str, other: str) -> bool:
 
 def _first_anchor(pieces: Pieces) -> str:
     """The anchor of the first paragraph of these parts that can be quoted by one."""
-    named = (one.anchor for one in pieces if one.text and one.anchor != ABSTRACT)
-    first = next(named, "")
+    first = next((one.anchor for one in pieces if one.text and one.anchor != ABSTRACT), "")
     return first if not first or split_paragraph_anchor(first)[1] else f"{first}p1"
 
 

@@ -447,9 +447,8 @@ async def _pmids_of(seeds: Iterable[str], session: CallSession | None) -> list[s
         kept = (await session.store.publications(await session.store.ids())).values() if session else ()
         chosen = [one.pmid for one in kept if one.pmid and matches_mark(one, mark)]
         if not chosen:
-            raise InvalidInputError(
-                f'Nothing with a PMID is marked "{mark}" in this session: add_evidence marks by id.'
-            )
+            told = f'Nothing with a PMID is marked "{mark}" in this session: add_evidence marks by id.'
+            raise InvalidInputError(told)
         found += chosen
     return found
 

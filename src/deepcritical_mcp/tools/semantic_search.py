@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import Field
 
@@ -79,17 +78,13 @@ async def semantic_search(
     found = await answer.found(page)
     evidence = await question.quoted_from(session.store, found)
     problems = await answer.problems(evidence, found.close, marked)
+    steps = _next_steps(total, evidence, found.close, offset, found.next_offset)
     await progress(1.0, f"{len(evidence)} of {counted(total, 'item')} of evidence")
-    return answer.result(
-        evidence,
-        *problems,
-        next_offset=found.next_offset if evidence else -1,
-        next_step=session.next_step(*_next_steps(total, evidence, found.close, offset, found.next_offset)),
-    )
+    following = found.next_offset if evidence else -1
+    return answer.result(evidence, *problems, next_offset=following, next_step=session.next_step(*steps))
 
 
-@dataclass(frozen=True)
-class _Question:
+class _Question(NamedTuple):
     """What a call asks of each session that it searches."""
 
     query: str
@@ -116,8 +111,7 @@ class _Question:
         return await store.passages(self.query, found, [*map(_room, found.evidence)])
 
 
-@dataclass(frozen=True)
-class _SessionAnswer:
+class _SessionAnswer(NamedTuple):
     """The answer of one session, which has `total` items."""
 
     question: _Question
@@ -132,16 +126,17 @@ class _SessionAnswer:
         return found.first(NEAREST_SHOWN) if is_nearest_of_all else found
 
     def _length(self, items: Sequence[Evidence]) -> int:
-        return len(to_markdown(self.result(_briefly(items))))
+        """The length of the answer with these items, each cut to about the length at which it is quoted."""
+        brief = [one if one.anchor else one.but(content=one.content[: int(FILLED * _room(one))]) for one in items]
+        return len(to_markdown(self.result(brief)))
 
     async def problems(self, evidence: Sequence[Evidence], is_close: bool, marked: str) -> tuple[str, ...]:
         """Why nothing is shown, or nothing that is close to the question."""
         store, limits = self.session.store, self.question.limits
         everything = (await store.publications(await store.ids())).values() if marked and not evidence else ()
-        if unknown_mark := no_such_mark(marked, everything):
-            return unknown_mark
-        if is_close or self.session.is_empty:
-            return ()
+        problems = no_such_mark(marked, everything)
+        if problems or is_close or self.session.is_empty:
+            return problems
         if evidence and limits:
             return (f"What is shown has {limits}; none of it is close to the words of the question.",)
         return (nothing_close("session", "evidence"),)
@@ -197,16 +192,9 @@ async def _in_all(ctx: ToolContext, question: _Question, page: PassagePage) -> S
     if not ordered:
         warnings.append("None of your sessions has anything close to the question." if listed else NO_SESSIONS)
     following = place.stop if place.stop < len(ordered) else -1
-    steps = (
-        *_on(shown, page.offset, following),
-        'Each passage names its session: get_evidence ids=["…"] session_id="…" reads on there.' if shown else "",
-    )
+    read_on = 'Each passage names its session: get_evidence ids=["…"] session_id="…" reads on there.'
+    steps = (*_on(shown, page.offset, following), read_on if shown else "")
     return answer(place).but(next_offset=following, next_step=" ".join(filter(None, steps)))
-
-
-def _briefly(items: Sequence[Evidence]) -> list[Evidence]:
-    """The evidence about as short as it is quoted."""
-    return [one if one.anchor else one.but(content=one.content[: int(FILLED * _room(one))]) for one in items]
 
 
 def _room(item: Evidence) -> int:
