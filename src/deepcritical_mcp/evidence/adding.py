@@ -287,7 +287,7 @@ class Batch:
         and without links."""
         self._unlink(before.id)
         self.unlinked.add(item.id)
-        valid = before.vectors
+        valid = before.vectors  # of these, those of unchanged passages, counted from the first
         if has_other_texts(before.publication, item.publication):
             old, new = self._catalogue.layout(before.id).passages, Layout.of(item.publication).passages
             unchanged = takewhile(lambda pair: pair[0].content == pair[1].content, zip(old, new, strict=False))

@@ -171,7 +171,7 @@ def _joined(clusters: Sequence[Cluster], level: str) -> list[Cluster]:
 
 
 def _connected(count: int, pairs: Iterable[Pair]) -> list[list[int]]:
-    """The places below `count` in groups: those that pairs connect, directly or over others, are one group."""
+    """The places below `count` in groups: those that pairs connect, directly or through others, are one group."""
     firsts = list(range(count))  # the first place of each one's group
     for one, other in pairs:
         first, second = sorted((firsts[one], firsts[other]))
