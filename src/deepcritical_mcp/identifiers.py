@@ -39,6 +39,12 @@ _ARXIV = re.compile(r"arxiv ?: ?((?:[a-z.-]{2,20}/)?[0-9]{4}\.?[0-9]{3,5})(?:v[0
 _BARE_PMCID = re.compile(r"(?:pmcid ?:? ?)?pmc ?:? ?0{0,9}([1-9][0-9]{0,9})(?:\.[0-9]{1,2})?", re.IGNORECASE)
 
 
+def registration_number(pmid: str, nct: str) -> str:
+    """The trial number of a document if it identifies the document; "" for one with a PMID: a paper names the trial
+    that it reports, but is not the trial's registration."""
+    return "" if pmid else nct
+
+
 def record_ids(url: str) -> RecordIds:
     """The identifiers of the publication that `url` is the page of; all "" if it is not one, or if in doubt.
 

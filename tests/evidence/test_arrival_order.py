@@ -117,7 +117,7 @@ def kept(publications: Sequence[Publication]) -> Catalogue:
 
 def state(catalogue: Catalogue) -> list[str]:
     """Every publication, whichever of those with one id has a digest behind it."""
-    held = [catalogue[id].publication for id in catalogue.ids()]
+    held = [catalogue.item(id).publication for id in catalogue.ids()]
     return sorted(one.model_copy(update={"id": base_id(one.id)}).model_dump_json() for one in held)
 
 
@@ -181,7 +181,7 @@ def test_random_descriptions_end_up_the_same_in_two_orders(some: list[Publicatio
     one, other = kept(some), kept(random.sample(some, len(some)))
     assert state(one) == state(other)
     for catalogue in (one, other):
-        held = [catalogue[id].publication for id in catalogue.ids()]
+        held = [catalogue.item(id).publication for id in catalogue.ids()]
         numbers = [held_one.pmid for held_one in held if held_one.pmid and held_one.source != "user"]
         assert len(numbers) == len(set(numbers))
         facts = sorted(member.digest for id in catalogue.ids() for member in catalogue.members(id))

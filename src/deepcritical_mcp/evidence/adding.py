@@ -66,7 +66,7 @@ class Decision(NamedTuple):
 
     def outcome(self, catalogue: Catalogue) -> AddOutcome:
         """The final outcome: later ones of the same call may have changed the id."""
-        publication = catalogue[self.publication.id].publication
+        publication = catalogue.item_or_successor(self.publication.id).publication
         links, folds = catalogue.links(publication.id), dict(self.folds)
         return AddOutcome(
             "duplicate" if self.place.id else "added",
@@ -119,7 +119,7 @@ class Batch:
         neighbors = self._neighbors(publications)
         decisions = [self._decide(*new, near) for new, near in zip(publications, neighbors, strict=True)]
         if self._written:
-            self._catalogue.space.write([self._catalogue[id] for id in self._written], self._vectors)
+            self._catalogue.space.write([self._catalogue.item_or_successor(id) for id in self._written], self._vectors)
         if gone := [id for id in self._removed if id not in self._catalogue]:
             self._catalogue.space.remove(gone)
         self._vectors.clear()
@@ -132,7 +132,7 @@ class Batch:
         new: dict[str, Sequence[Vector]] = {}
         items: list[KeptItem] = []
         for publication, start, vectors in (row for row in rows if row[0].id in self._catalogue):
-            item = self._catalogue[publication.id]
+            item = self._catalogue.item(publication.id)
             if item.vectors == start and not has_other_texts(item.publication, publication):
                 items.append(replace(item, vectors=start + len(vectors)))
                 new[item.id] = vectors
@@ -144,15 +144,15 @@ class Batch:
 
     def link(self, ids: Iterable[str]) -> None:
         """Link stored publications, whose vectors are new, to what is nearly identical."""
-        kept = [self._catalogue[id] for id in ids if id in self._catalogue]
+        kept = [self._catalogue.item(id) for id in ids if id in self._catalogue]
         some = [(item.publication, self._vectors_of(item)) for item in kept if item.vectors]
         for (publication, _), near in zip(some, self._neighbors(some), strict=True):
             id = publication.id
             folds = self._folds(publication, {other: one for other, one in near.items() if other != id})
             if not {*folds} <= {*self._catalogue.links(id)}:
-                item = self._catalogue[id]
+                item = self._catalogue.item_or_successor(id)
                 self._catalogue.put(replace(item, similar=united(item.similar, folds)))
-                self._catalogue.space.write([self._catalogue[id]], {})
+                self._catalogue.space.write([self._catalogue.item_or_successor(id)], {})
 
     def _neighbors(self, publications: Sequence[NewPublication]) -> list[dict[str, float]]:
         embedded = [at for at, (one, vectors) in enumerate(publications) if vectors and _is_compared(one)]
@@ -187,7 +187,7 @@ class Batch:
         least, identity = self._dedup_threshold if self._calibration else None, member_of(new).identity
         for id in _at_least(least, similarities) if least is not None else ():
             is_other = any(tells_apart(identity, member.identity) for member in self._catalogue.members(id))
-            if not is_other and not opposed(new, self._catalogue[id].publication):
+            if not is_other and not opposed(new, self._catalogue.item(id).publication):
                 told = f"nearly the same meaning (cosine {similarities[id]:.2f})"
                 return self._merge_into(new, Placement(id, similarities[id], told))
         if len(self._catalogue) >= self._max_evidence:
@@ -198,19 +198,19 @@ class Batch:
 
     def _merge_into(self, new: Publication, place: Placement) -> Decision:
         """Merge a text that only means the same: it becomes part of the publication's first member."""
-        entry = self._catalogue[place.id]
+        entry = self._catalogue.item(place.id)
         first, *others = entry.members
         cluster = tuple(map(member_of, (merged(first, new), *others)))
         publication = combined(cluster).but(id=place.id)
         given = tuple(member.publication for member in cluster) if len(cluster) > 1 else ()
-        self._put(entry, replace(entry, publication=publication, given=given))
+        self._put_changed(entry, replace(entry, publication=publication, given=given))
         return Decision(publication, place)
 
     def _apply(
         self, new: Publication, vectors: Sequence[Vector], place: Placement, folds: tuple[str, ...] = ()
     ) -> Publication:
         """Store the clusters of a placement in place of what it affects; gives the new one's publication."""
-        entries = {id: self._catalogue[id] for id in place.affected}
+        entries = {id: self._catalogue.item(id) for id in place.affected}
         found_by = united((), (query for item in entries.values() for query in item.publication.found_by))
         facts, result = member_of(new).facts, new
         keeps = self._continued(place)
@@ -230,16 +230,17 @@ class Batch:
             given = tuple(self._given(member, cluster, facts) for member in cluster) if len(cluster) > 1 else ()
             if before:
                 entry = entries[before]
-                self._put(entry, replace(entry, publication=publication, given=given))
+                self._put_changed(entry, replace(entry, publication=publication, given=given))
             else:
                 some = vectors if has == [facts] else ()
                 similar = folds if facts in has else ()
-                self._put(None, KeptItem(publication, self._catalogue.next_order, len(some), similar, given), some)
+                self._put_new(KeptItem(publication, self._catalogue.next_order, len(some), similar, given), some)
             result = publication if facts in has else result
         return result
 
     def _given(self, member: Member, cluster: Cluster, new: tuple[object, ...]) -> Publication:
-        """A member as it is stored. A `new` one does not carry over the id of a publication that it is not part of."""
+        """A member as it is stored. The one with the facts `new` gets a digest after its id if that id already belongs
+        to another publication, one that shares no member with this cluster."""
         if member.facts == new and (owner := self._catalogue.resolve(member.publication.id)):
             facts = [one.facts for one in cluster]
             if not any(one.facts in facts for one in self._catalogue.members(owner)):
@@ -264,33 +265,42 @@ class Batch:
                 keeps[number] = id
         return keeps
 
-    def _put(self, before: KeptItem | None, item: KeptItem, vectors: Sequence[Vector] = ()) -> None:
-        """Store an item, in place of an earlier one under its own or another id."""
-        id, earlier = item.id, before.id if before else item.id
+    def _put_new(self, item: KeptItem, vectors: Sequence[Vector]) -> None:
+        self._unlink(item.id)
+        self._vectors[item.id] = vectors
+        if not vectors:
+            self.changed.add(item.id)
+        self._store(item)
+
+    def _put_changed(self, before: KeptItem, item: KeptItem) -> None:
+        """Store an item in place of an earlier one, which may have another id."""
         if item == before:
             return
-        is_bare = before is None and not vectors
-        if before is None:
-            self._unlink(id)
-            self._vectors[id] = vectors
-        elif earlier != id or has_other_texts(before.publication, item.publication):
-            self._unlink(earlier)
-            self.unlinked.add(id)
-            valid = before.vectors  # of these, those of unchanged passages, counted from the first
-            if has_other_texts(before.publication, item.publication):
-                old, new = self._catalogue.layout(before.id).passages, Layout.of(item.publication).passages
-                same = takewhile(lambda pair: pair[0].content == pair[1].content, zip(old, new, strict=False))
-                valid = min(sum(1 for _ in same), valid)
-            item = replace(item, similar=(), vectors=valid)
-            if earlier != id or id in self._vectors:
-                self._vectors[id] = self._vectors_of(before)[:valid]
-            is_bare = not valid
-        if is_bare or earlier in self.changed:
-            self.changed.add(id)
-        self._written[id] = None
+        if before.id != item.id or has_other_texts(before.publication, item.publication):
+            item = self._with_valid_vectors(before, item)
+        self._store(item)
+        if before.id != item.id:
+            self._remove(before.id)
+
+    def _with_valid_vectors(self, before: KeptItem, item: KeptItem) -> KeptItem:
+        """`item`, which has another id or other texts than `before`, with the vectors of `before` that are still valid,
+        and without links."""
+        self._unlink(before.id)
+        self.unlinked.add(item.id)
+        valid = before.vectors  # of these, those of unchanged passages, counted from the first
+        if has_other_texts(before.publication, item.publication):
+            old, new = self._catalogue.layout(before.id).passages, Layout.of(item.publication).passages
+            unchanged = takewhile(lambda pair: pair[0].content == pair[1].content, zip(old, new, strict=False))
+            valid = min(valid, sum(1 for _ in unchanged))
+        if before.id != item.id or item.id in self._vectors:
+            self._vectors[item.id] = self._vectors_of(before)[:valid]
+        if not valid or before.id in self.changed:
+            self.changed.add(item.id)
+        return replace(item, similar=(), vectors=valid)
+
+    def _store(self, item: KeptItem) -> None:
+        self._written[item.id] = None
         self._catalogue.put(item)
-        if earlier != id:
-            self._remove(earlier)
 
     def _vectors_of(self, item: KeptItem) -> Sequence[Vector]:
         if item.id in self._vectors or not item.vectors:
@@ -307,8 +317,7 @@ class Batch:
     def _unlink(self, id: str) -> None:
         """Nothing is nearly identical to what publication `id` said."""
         for other in self._catalogue.unlinked(self._catalogue.names(id)):
-            self._catalogue.put(other)
-            self._written[other.id] = None
+            self._store(other)
 
     def _id(self, base: str, cluster: Cluster, before: str, affected: Sequence[str]) -> str:
         """The publication's own id. If it is another one's already, a digest is appended (one DOI for a conference
@@ -334,7 +343,7 @@ class Batch:
             for id in close
             if (similarities[id] >= known.folds_at or _is_version(identity, self._catalogue.members(id)[0].identity))
             and self._catalogue.layout(id).total == count
-            and not opposed(new, self._catalogue[id].publication)
+            and not opposed(new, self._catalogue.item(id).publication)
         ]
 
 

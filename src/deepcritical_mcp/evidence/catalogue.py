@@ -131,10 +131,17 @@ class Catalogue:
     def __contains__(self, id: str) -> bool:
         return id in self._items
 
-    def __getitem__(self, id: str) -> KeptItem:
+    def item(self, id: str) -> KeptItem:
+        """What is stored under exactly this id; KeyError if the id is not `in` the catalogue."""
+        return self._items[id]
+
+    def item_or_successor(self, id: str) -> KeptItem:
+        """What is stored under an id that somebody found earlier, or what it was merged into since; if it was removed,
+        what it was, until `forget_gone`."""
         return self._items.get(id) or self._items.get(self._owner(id)) or self._held(id)
 
     def _held(self, id: str) -> KeptItem:
+        """What is stored under exactly this id, or was until it was removed."""
         return self._items.get(id) or self._gone[id]
 
     def vectors(self, id: str) -> int:

@@ -4,7 +4,7 @@ arrived does not matter. A publication is a set of descriptions, its members."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations, product
@@ -65,15 +65,8 @@ class Placement(NamedTuple):
     clusters: tuple[Cluster, ...] = ()
 
 
-_CHANGING = {
-    "id": "",
-    "found_by": (),
-    "similar": (),
-    "status_notices": (),
-    "accessed": UNKNOWN_DATE,
-    **WITHOUT_DECISION,
-}
-_FACTS = tuple(name for name in Publication.model_fields if name not in {*_CHANGING, "status", "status_checked"})
+_VARYING = {"id": "", "found_by": (), "similar": (), "status_notices": (), "accessed": UNKNOWN_DATE, **WITHOUT_DECISION}
+_FACTS = tuple(name for name in Publication.model_fields if name not in {*_VARYING, "status", "status_checked"})
 
 
 @dataclass(frozen=True)
@@ -95,7 +88,7 @@ class Member:
     @cached_property
     def digest(self) -> str:
         """Tells it apart from others with the same id."""
-        facts = self.publication.with_status("unchecked", "", **_CHANGING)
+        facts = self.publication.with_status("unchecked", "", **_VARYING)
         return hashlib.sha256(dumped(facts).encode()).hexdigest()[:12]
 
     @cached_property
@@ -117,6 +110,8 @@ member_of = remembering(1_000_000, _length)(Member)
 
 Cluster = tuple[Member, ...]
 """The members of one publication, the best first."""
+Pair = frozenset[int]
+"""The places of two clusters."""
 LookupKey = tuple[str, str]
 """See `Identity.keys`."""
 
@@ -154,22 +149,31 @@ def best_match(new: Identity, others: Sequence[Member]) -> tuple[Member, str] | 
 def _joined(clusters: Sequence[Cluster], level: str) -> list[Cluster]:
     """Join what is the same on `level`. What could belong to either of two contradicting clusters joins neither, and in
     a chain of contradicting clusters none is joined."""
-    given = [[member.identity for member in cluster] for cluster in clusters]
-    pairs = set(map(frozenset, combinations(range(len(clusters)), 2)))
-    rivals = {pair for pair in pairs if any(contradict(level, *both) for both in product(*(given[at] for at in pair)))}
-    near = [
-        pair for pair in pairs - rivals if any(reason(level, *both) for both in product(*(given[at] for at in pair)))
-    ]
-    links = [pair for pair in near if not any(pair ^ other in rivals for other in near)]
-    owners, found = list(range(len(clusters))), list[Cluster]()
-    for one, other in links:
-        first, second = sorted((owners[one], owners[other]))
-        owners = [first if owner == second else owner for owner in owners]
-    for first in dict.fromkeys(owners):
-        group = [place for place, owner in enumerate(owners) if owner == first]
-        is_one = rivals.isdisjoint(map(frozenset, combinations(group, 2)))
-        together = [group] if is_one else [[place] for place in group]
-        for some in together:
-            members = (member for place in some for member in clusters[place])
+    identities = [[member.identity for member in cluster] for cluster in clusters]
+
+    def holds(test: Callable[[str, Identity, Identity], object], pair: Pair) -> bool:
+        """Whether `test` holds of a member of one cluster and a member of the other."""
+        one, other = (identities[place] for place in pair)
+        return any(test(level, *both) for both in product(one, other))
+
+    pairs = [frozenset(pair) for pair in combinations(range(len(clusters)), 2)]
+    contradicting = {pair for pair in pairs if holds(contradict, pair)}
+    same = [pair for pair in pairs if pair not in contradicting and holds(reason, pair)]
+    # Of two pairs with a cluster in common, the symmetric difference is the pair of the others.
+    certain = [pair for pair in same if not any(pair ^ other in contradicting for other in same)]
+    found: list[Cluster] = []
+    for group in _connected(len(clusters), certain):
+        is_one = contradicting.isdisjoint(map(frozenset, combinations(group, 2)))
+        for places in [group] if is_one else [[place] for place in group]:
+            members = (member for place in places for member in clusters[place])
             found.append(tuple(sorted(members, key=lambda member: member.rank)))
     return found
+
+
+def _connected(count: int, pairs: Iterable[Pair]) -> list[list[int]]:
+    """The places below `count` in groups: those that pairs connect, directly or through others, are one group."""
+    firsts = list(range(count))  # the first place of each one's group
+    for one, other in pairs:
+        first, second = sorted((firsts[one], firsts[other]))
+        firsts = [first if place == second else place for place in firsts]
+    return [[place for place, first in enumerate(firsts) if first == own] for own in dict.fromkeys(firsts)]

@@ -41,7 +41,7 @@ from deepcritical_mcp.evidence.titles import (
     replaced,
     tokens,
 )
-from deepcritical_mcp.identifiers import RecordIds, is_preprint_doi, normalize_doi, record_ids
+from deepcritical_mcp.identifiers import RecordIds, is_preprint_doi, normalize_doi, record_ids, registration_number
 from deepcritical_mcp.memory import remembering
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, UNKNOWN_DATE, AuthorName, Publication, is_collective
 from deepcritical_mcp.urls import host_of, normalize_url
@@ -155,7 +155,7 @@ def identity_numbers(ids: RecordIds) -> dict[str, str]:
         "pmid": ids.pmid.strip(),
         "pmcid": ids.pmcid.strip().upper().removeprefix("PMC"),
         "doi": normalize_doi(ids.doi),
-        "nct": "" if ids.pmid else ids.nct.strip().upper(),
+        "nct": registration_number(ids.pmid, ids.nct).strip().upper(),
     }
     return {part: value for part, value in numbers.items() if value}
 
@@ -257,11 +257,8 @@ def _titles_alike(one: Identity, other: Identity) -> Likeness:
         return "other"
     known = bool(_same_first_author(one, other) and one.date and other.date)
     for long, short in ((one, other), (other, one)):
-        if (
-            bare_title(long.shown_title).endswith(_CUT)
-            and identifies(long.title[:-1])
-            and continues(short.title, long.title)
-        ):
+        is_cut = bare_title(long.shown_title).endswith(_CUT) and identifies(long.title[:-1])
+        if is_cut and continues(short.title, long.title):
             return "near"
         if adds_a_site(long.shown_title, short.title, (long.journal, short.journal), known):
             return "near"
@@ -403,8 +400,9 @@ def is_by_author(claim: Identity, record: Identity, *, is_named: bool = False) -
 
 
 def names_author(claim: Identity, record: Identity) -> bool | None:
-    """Whether the first author of one is an author of the other, or stands where the claim's text begins; None if one
-    of them says nothing about it: the name of a site or organization need not be the author's."""
+    """True if the first author of one is among the authors of the other, or if the beginning of the claim's text has
+    the name of the record's. False if both name other people. None if one of them names no person: a site or an
+    organization need not be the author."""
     pairs = [*product(claim.authors, record.authors[:1]), *product(claim.authors[:1], record.authors)]
     if any(same_author(*pair) for pair in pairs):
         return True

@@ -206,6 +206,15 @@ class PassagePage(NamedTuple):
 
 
 FIRST_PAGE = PassagePage()
+NEAREST_SHOWN = 3
+"""Items or passages shown for a question to which nothing in a session or text is close."""
+
+
+def nothing_close(where: str, shown: str) -> str:
+    """The warning that goes with them, e.g. for a "session" whose nearest "evidence" is shown."""
+    return (
+        f"Nothing in this {where} is close to the question. What is shown is only the nearest {shown}, not an answer."
+    )
 
 
 def page_of(count: int, page: PassagePage, length: Callable[[slice], int]) -> slice:

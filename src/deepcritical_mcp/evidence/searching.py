@@ -284,7 +284,9 @@ class Search:
         for group, numbers in groups.items():
             if group not in self._items:  # a page is measured with more and more of them
                 first = found[numbers[0]]
-                item = self._catalogue.shown(self._catalogue[split_unit(group[0])[0]].publication, first.text)
+                item = self._catalogue.shown(
+                    self._catalogue.item_or_successor(split_unit(group[0])[0]).publication, first.text
+                )
                 changes: dict[str, object] = {"relevance": max(map(relevance.__getitem__, group))}
                 if first.part is not None:
                     content, anchor = together([found[at] for at in numbers])
@@ -308,7 +310,7 @@ class Search:
         passage = self._passage(unit, asked)
         if passage.text.content == NO_ABSTRACT:
             return NO_ABSTRACT
-        title = own_title(self._catalogue[split_unit(unit)[0]].publication, passage.text)
+        title = own_title(self._catalogue.item_or_successor(split_unit(unit)[0]).publication, passage.text)
         return passage.content.removeprefix(f"{title}. ") if title else passage.content
 
 

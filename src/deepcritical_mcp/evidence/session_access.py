@@ -1,6 +1,7 @@
-"""Access to the place of one session: opened when it is needed, read by many calls at once, written by one. What lacks
-vectors is embedded in the background, and found by words only if the model fails; what was removed is kept for a day as
-documents, so that it can come back."""
+"""Opens a session when it is needed. Many calls may read it at once, one writes.
+
+Passages without vectors are embedded in the background; if the model fails, they are found by words only. Removed items
+are kept as documents for a day, so that they can be restored."""
 
 from __future__ import annotations
 

@@ -291,7 +291,7 @@ class EvidenceStore(SessionAccess):
 
             def change(current: Publication) -> KeptItem | None:
                 id = catalogue.resolve(current.id)
-                return _with_status(catalogue[id], current) if id else None
+                return _with_status(catalogue.item(id), current) if id else None
 
             await self._change(publications, change, catalogue)
 
@@ -306,7 +306,7 @@ class EvidenceStore(SessionAccess):
                 if not (id := catalogue.subject(mark.id)):
                     found.append(None)
                     return None
-                item = catalogue[id]
+                item = catalogue.item(id)
                 changes = mark.changes(item.publication)
                 publication = item.publication.model_copy(update=changes)
                 found.append((item.publication, publication))
@@ -322,7 +322,10 @@ class EvidenceStore(SessionAccess):
 
             def write() -> list[Publication]:
                 known = list(dict.fromkeys(own for id in ids if (own := catalogue.resolve(id))))
-                items, gone = [catalogue[id] for id in known], [name for id in known for name in catalogue.names(id)]
+                items, gone = (
+                    [catalogue.item(id) for id in known],
+                    [name for id in known for name in catalogue.names(id)],
+                )
                 if items:
                     keep_removed(catalogue.space, items)
                 for id in known:
@@ -381,7 +384,7 @@ class EvidenceStore(SessionAccess):
         def write(some: Sequence[T]) -> None:
             changed: dict[str, KeptItem] = {}
             for after in map(change, some):
-                if after and after != catalogue[after.id]:
+                if after and after != catalogue.item(after.id):
                     changed[after.id] = after
                     catalogue.put(after)
             if changed:
@@ -397,7 +400,7 @@ class EvidenceStore(SessionAccess):
             # What could not be embedded, e.g. because the model is busy, is not tried again while others wait for this
             # session: the background does that.
             if batch.changed and not self._embedder.failure:
-                changed = [catalogue[id].publication for id in sorted(batch.changed)]
+                changed = [catalogue.item_or_successor(id).publication for id in sorted(batch.changed)]
                 vectors = await self._embedder.publications(changed)
                 rows = [(one, 0, some) for one, some in zip(changed, vectors, strict=True) if some]
                 for some in batches(rows, WRITTEN_AT_ONCE):

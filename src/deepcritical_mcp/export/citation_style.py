@@ -87,8 +87,9 @@ class CitationStyle:
         terms = (node for one in locales for node in (one.first("terms") or _NOTHING).children)
         self._terms = {(node.get("name"), node.get("form", "long")): _words(node) for node in terms}
         self.dates = {node.get("form"): node for one in locales for node in one.children if node.tag == "date"}
-        quotes = [one.get("punctuation-in-quote") for node in locales if (one := node.first("style-options"))]
-        self.takes_stops_into_quotes = [*filter(None, quotes)][-1:] == ["true"]
+        options = (node.first("style-options") or _NOTHING for node in locales)
+        stated = [said for one in options if (said := one.get("punctuation-in-quote"))]
+        self.takes_stops_into_quotes = bool(stated) and stated[-1] == "true"
         told = f"The style is for {language[:20]}; the words and dates that it does not define itself are in English."
         self.remark = "" if language.startswith("en") else told
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
-from deepcritical_mcp.identifiers import normalize_doi
+from deepcritical_mcp.identifiers import normalize_doi, registration_number
 from deepcritical_mcp.models import LoggedSearch, Publication, asked_on
 from deepcritical_mcp.text import clean_line
 
@@ -210,6 +210,6 @@ def _present_ids(records: Iterable[Publication]) -> dict[str, str]:
     own, former = dict[str, str](), dict[str, str]()
     for one in records:
         own[one.id] = one.id
-        numbers = {"pubmed": one.pmid, "doi": normalize_doi(one.doi), "nct": "" if one.pmid else one.nct}
+        numbers = {"pubmed": one.pmid, "doi": normalize_doi(one.doi), "nct": registration_number(one.pmid, one.nct)}
         former |= {f"{kind}:{number}": one.id for kind, number in numbers.items() if number}
     return former | own

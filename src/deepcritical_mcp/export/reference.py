@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 
 from deepcritical_mcp.data_files import data_lines, data_table
 from deepcritical_mcp.excerpts import GAP
-from deepcritical_mcp.identifiers import normalize_doi, record_ids
+from deepcritical_mcp.identifiers import normalize_doi, record_ids, registration_number
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NO_TITLE,
@@ -251,16 +251,19 @@ def with_notes(publications: Iterable[Publication]) -> dict[str, Publication]:
     """What each publication is cited as, by its id: one that the user wrote notes on has their words too, and such a
     note is cited as that one, or by itself if what it is about is not among `publications`."""
     cited = {one.id: one for one in publications}
-    notes = {one.id: one for one in cited.values() if one.is_users and one.source == "user"}
-    owners: dict[tuple[str, str], tuple[str, ...]] = {}
-    for one in [one for one in cited.values() if notes and one.id not in notes]:
-        for number in _numbers(one):
-            owners[number] = (*owners.get(number, ()), one.id)
-    about = {id: next(filter(None, (owners.get(one, ()) for one in _numbers(note))), ()) for id, note in notes.items()}
-    for note, papers in about.items():
-        for paper in map(cited.__getitem__, papers):
-            cited[paper.id] = paper.model_copy(update={"texts": (*paper.texts, notes[note].text)})
-    return cited | {note: cited[papers[0]] for note, papers in about.items() if papers}
+    notes = {id: one for id, one in cited.items() if one.is_users and one.source == "user"}
+    papers_with: dict[tuple[str, str], list[str]] = {}
+    for id in [id for id in cited if notes and id not in notes]:
+        for number in _numbers(cited[id]):
+            papers_with.setdefault(number, []).append(id)
+    subjects: dict[str, str] = {}
+    for note in notes.values():
+        papers = next((papers_with[number] for number in _numbers(note) if number in papers_with), list[str]())
+        for id in papers:
+            cited[id] = cited[id].model_copy(update={"texts": (*cited[id].texts, note.text)})
+        if papers:
+            subjects[note.id] = papers[0]
+    return cited | {note: cited[paper] for note, paper in subjects.items()}
 
 
 def _numbers(publication: Publication) -> list[tuple[str, str]]:
@@ -269,7 +272,7 @@ def _numbers(publication: Publication) -> list[tuple[str, str]]:
         "pmid": publication.pmid or ids.pmid,
         "pmcid": publication.pmcid or ids.pmcid,
         "doi": normalize_doi(publication.doi) or ids.doi,
-        "nct": "" if publication.pmid else publication.nct or ids.nct,
+        "nct": registration_number(publication.pmid, publication.nct or ids.nct),
         "url": normalize_url(publication.url),
     }
     return [(name, number) for name, number in numbers.items() if number]

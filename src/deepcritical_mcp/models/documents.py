@@ -21,7 +21,7 @@ QuotationVerdict = Literal["verbatim", "altered", "misattributed", "not_found", 
 
 
 _LEFT_OUT = Field(exclude_if=not_)
-"""For what few findings have, and programs can do without: most references are sound, and nothing is to be said."""
+"""A field that is omitted from the JSON while it is empty, which is the usual case."""
 
 
 class ReferenceProblem(Value):

@@ -186,7 +186,7 @@ def _fullness(text: Text) -> tuple[bool, bool, bool, int, str]:
 class Publication(Bibliography):
     """A publication and its texts in a session. Its id does not depend on which texts it has.
 
-    The fields after `texts` are kept, but not sent to clients under their names.
+    A session stores all of these fields; clients get an `Evidence` made of it instead.
 
     Attributes:
         vernacular_title: the title in the publication's own language; `title` is then a translation in brackets.

@@ -271,7 +271,7 @@ class StatusNotice(Value):
 
 
 class Bibliography(Value):
-    """What identifies and describes a publication; these fields are sent to clients under the same names."""
+    """Identifies and describes a publication. `results.Citation.SENT` says which of the fields clients get."""
 
     source: Annotated[CitationSource, FIRST]
     title: Annotated[Title, FIRST_TITLE]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,7 @@ from deepcritical_mcp.search.citing import (
     linked_order,
     pooled,
 )
+from deepcritical_mcp.search.paging import Page, page_of, remarks_on_reach
 from deepcritical_mcp.search.search_steps import (
     NOTHING_FOUND,
     Kept,
@@ -49,7 +50,6 @@ from deepcritical_mcp.search.search_steps import (
     ask_source,
     fuse,
     gather,
-    known_ids,
     new_entry,
     provider_reports,
     search_failure,
@@ -112,7 +112,7 @@ class SourceSearch:
         await progress(0.05, f"{source.title}: asking {counted(len(queries), 'query', 'queries')}")
         outcomes, ranking = await ask_source(source, request, max_seconds=self.seconds, progress=progress)
         recording.answered(outcomes)
-        page = await self._page(ranking, request, session)
+        page = await page_of(source, ranking, request, session)
         result = self._report(outcomes, ranking, page, session.session_id)
         recording.note(examined=page.examined)
         recording.ended(result, new=0, known=page.known)
@@ -122,10 +122,9 @@ class SourceSearch:
         if source.two_step:
             await progress(0.4, f"fetching {len(page.ids)} of {ranking.total:,} records")
         records, missing = await gather(source, ranking, page.ids, session)
-        there = [id for id in page.ids if id in records]
-        found = [records[id].but(found_by=ranking.found_by[id]) for id in there]
+        found = [records[id].but(found_by=ranking.found_by[id]) for id in page.ids if id in records]
         contested: tuple[str, ...] = ()
-        if source.witnessed:
+        if source.needs_status_check:
             found, contested, _ = await self.witness.completed(found)
         chosen, left_out = request.leave_out(found, ranking.scores)
         unwanted = len(found) - len(chosen)
@@ -136,7 +135,7 @@ class SourceSearch:
         known = len(found) - unwanted - len(chosen)
         unrelated = [records[id] if id in records else source.stub(id) for id in page.ids]
         kept = await self._kept(chosen, queries[0], ranking, session, recording, unrelated)
-        reach = _reach(page, ranking, request)
+        reach = remarks_on_reach(page, ranking, request)
         places, offsets = {records[id].id: place for place, id in enumerate(ranking.ids, 1) if id in records}, ()
         # With `only_new` the next page leaves out what this one has kept, so that it must not start earlier.
         if source.block and not source.scored and not request.only_new:
@@ -213,9 +212,9 @@ class SourceSearch:
             name = source.named(id)
             raise InvalidInputError(f"{source.title} has no record with {name}. Check the number, or search by title.")
         seed = records[id]
-        there = [one for one in wanted if one in records]
-        found = [records[one].but(found_by=linked.found_by[one]) for one in there]
+        found = [records[one].but(found_by=linked.found_by[one]) for one in wanted if one in records]
         kept = await self._kept(found, seed.title, linked, session, recording, [seed])
+        remarks = about_links(seed, source.named(id), asked, query, linked.total, len(kept.evidence), len(wanted))
         reports = [one.report for one in asked]
         reports += [one for one in kept.counters if one.name not in {report.name for report in reports}]
         result = SearchResult(
@@ -226,11 +225,7 @@ class SourceSearch:
             sources_searched=tuple(dict.fromkeys((source.cited_as, *(one.citation.source for one in kept.evidence)))),
             total_found=linked.total,
             errors=(*(one.error.message for one in asked if one.error), *missing, *kept.errors),
-            warnings=_unique(
-                about_links(seed, source.named(id), asked, query, linked.total, len(kept.evidence), len(wanted)),
-                kept.problems,
-                session.warnings(),
-            ),
+            warnings=_unique(remarks, kept.problems, session.warnings()),
             duplicates_removed=len(kept.ids) - len(kept.evidence),
             ordered_by=linked_order(asked, query),
             related=kept.related,
@@ -321,32 +316,6 @@ class SourceSearch:
             verified.append((claim if problem or not record else record, problem))
         return verified
 
-    async def _page(self, ranking: Ranking, request: SearchRequest, session: EvidenceStore) -> Page:
-        """The first `max_results` matching records of a ranking; with `only_new`, only those new to the session."""
-        delivered = {id: ranking.records[id] for id in ranking.ids if id in ranking.records}
-        good = {one.id for one in request.leave_out(list(delivered.values()), ranking.scores)[0]}
-        ids = [id for id in ranking.ids if id not in delivered or delivered[id].id in good]
-        known = await known_ids(self.source, ids, ranking.records, session) if request.only_new else {}
-        new = [place for place, id in enumerate(ids, start=1) if id not in known]
-        # What follows the last result shown is left for the next page, even if the session knows it.
-        examined = new[request.max_results - 1] if len(new) >= request.max_results else len(ids)
-        chosen = [id for id in ids[:examined] if id not in known]
-        is_whole = not (self.source.block and examined) or (ranking.ends and examined == len(ids))
-        end = len(ranking.ids) if is_whole else ranking.ids.index(ids[examined - 1]) + 1
-        following = request.offset + end
-        ends = (ranking.ends and examined == len(ids)) or following >= request.LAST_RESULT
-        if self.source.scored:
-            chosen.sort(key=lambda id: -ranking.scores.get(id, 0.0))
-        next_offset = -1 if ends or not self.source.block or not ranking.ids else following
-        shown = [delivered[id] for id in ranking.ids[:end] if id in delivered]  # what follows counts on its own page
-        wanted, left_out = request.leave_out(shown, ranking.scores)
-        unwanted = len(shown) - len(wanted)
-        if not self.source.block and (beyond := len(ids) - examined):
-            unwanted += beyond
-            left_out += (f"{counted(beyond, 'result')} beyond max_results {request.max_results} omitted.",)
-        held = tuple(known[id] for id in ids[:examined] if id in known)
-        return Page(tuple(chosen), next_offset, held, left_out, unwanted, end)
-
     def _report(self, outcomes: Sequence[Outcome], ranking: Ranking, page: Page, session_id: str) -> SearchResult:
         """The result so far, before records are fetched; failed variants and, if nothing was found, failed providers
         are its errors. Remarks on a variant are told where they differ from those on the query."""
@@ -397,32 +366,6 @@ class SourceSearch:
             return ""
         is_other = spelling and spelling.casefold() != query.casefold()
         return f'Nothing found. Did you mean "{spelling}"?' if is_other else ""
-
-
-@dataclass(frozen=True)
-class Page:
-    """The part of a ranking that answers a request: `ids` to show, best first, and where the next page begins (or -1).
-
-    `known` are the ids of results that are in the session already, `unwanted` ones do not match the request; `left_out`
-    says which. `examined` results of the ranking were looked at.
-    """
-
-    ids: tuple[str, ...]
-    next_offset: int
-    known: tuple[str, ...]
-    left_out: tuple[str, ...] = ()
-    unwanted: int = 0
-    examined: int = 0
-
-
-def _reach(page: Page, ranking: Ranking, request: SearchRequest) -> Iterator[str]:
-    """A remark on results that paging cannot reach."""
-    last = request.LAST_RESULT
-    left = last - page.next_offset
-    if page.next_offset < 0 and ranking.total > last <= request.offset + len(page.ids) + len(page.known):
-        yield f"These are the last results that can be shown of {ranking.total:,}. {request.NARROWING}"
-    elif page.next_offset >= 0 and left < request.max_results and ranking.total > last:
-        yield f"Only {left} more results can be shown: continue with max_results={left}. {request.NARROWING}"
 
 
 def _unique(*texts: Iterable[str]) -> tuple[str, ...]:

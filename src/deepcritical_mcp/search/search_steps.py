@@ -309,7 +309,8 @@ async def gather(
         held = await session.publications(list(known.values()))
         for id, record in ((id, held[kept]) for id, kept in known.items() if kept in held):
             # A note or a web page about a publication is not its record, and much may happen to a preprint later.
-            if record.is_record and (not source.witnessed or record.status_checked == current_date().isoformat()):
+            is_current = not source.needs_status_check or record.status_checked == current_date().isoformat()
+            if record.is_record and is_current:
                 # What the user decides meanwhile holds.
                 found[id] = record.model_copy(update=dict(WITHOUT_DECISION))
     missing = [id for id in wanted if id not in found]

@@ -20,8 +20,8 @@ class SourceRow(NamedTuple):
         settings: its `OwnSettings` class; "" if it has none.
         name: its wire name, by which DEEPCRITICAL_OFF switches it off; "" if that is the name of its package.
         needs: the name of another row that it is switched off with.
-        knows: the kinds of identifiers ("pmid", "doi" and so on, "reference", "url") that are not unknown unless it
-            was asked, separated by spaces.
+        knows: the kinds of identifiers that it can resolve ("pmid", "doi" and so on, "reference", "url"), separated by
+            spaces. While it is switched off, no document with such an identifier may be reported as not found.
     """
 
     source: str

@@ -118,7 +118,8 @@ class DatedRequest(SearchRequest):
                 what = "does not exist" if _DATE.fullmatch(text) else "is not a date"
                 raise InvalidInputError(f'{name} "{clean_line(text)[:40]}" {what}: write YYYY, YYYY-MM or YYYY-MM-DD.')
         earliest, latest = self.dates
-        if latest and earliest > f"{latest}~":  # "2020-05" is within "2020"
+        is_within = earliest.startswith(latest)  # "2020-05" is within "2020", and every date if `latest` is open
+        if earliest > latest and not is_within:
             raise InvalidInputError(f"min_date {earliest} is after max_date {latest}: swap them.")
         return self
 
@@ -321,12 +322,12 @@ class Source(Service, Generic[Request]):
         tool: the tool that searches it, for the log of searches.
         request: the class of its requests.
         two_step: whether `ask` may return ids without records, which `fetch` gets.
-        scored: whether its answers include records, with a score if the provider has any; otherwise the session
-            computes relevance.
+        scored: whether relevance is the provider's own score (none for a record without one). If not, the session
+            computes it. The answers of a scored source include the records.
         block: results of each variant that are fused at a time, so that pages of one search neither repeat nor miss a
             record; 0 if only a first page is available.
         id_name: what an id is called, e.g. "PMID".
-        witnessed: whether a second witness is asked what happened to its records when they are found.
+        needs_status_check: whether a `Witness` is asked for the status of its records whenever a search finds them.
         links: kinds of links between records, each with what it lists, e.g. "articles similar to".
         vocabulary: what query expansion looks concepts up in; None if the source has none.
         completer: finds the source's ids of documents known by other identifiers; None if there is no such service.
@@ -340,7 +341,7 @@ class Source(Service, Generic[Request]):
     scored: bool = False
     block: int = 200
     id_name: str = "id"
-    witnessed: bool = False
+    needs_status_check: bool = False
     links: Mapping[str, str] = {}
     vocabulary: Vocabulary | None = None
     completer: Completer | None = None

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionError
-from deepcritical_mcp.evidence.passage_quotes import PassagePage
+from deepcritical_mcp.evidence.passage_quotes import NEAREST_SHOWN, PassagePage, nothing_close
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     Citation,
@@ -58,8 +58,6 @@ from deepcritical_mcp.tools.spec import asking_tool
 MAX_ID_LENGTH = 2_000
 SHORT_TEXT = 6_000
 """Characters: a text of no more is given whole at once."""
-NEAREST_SHOWN = 3
-"""Passages shown for a question of a text that has nothing close to it."""
 MAX_OUTLINE = 60
 """Parts listed in a first answer; of more, only the outer ones are."""
 
@@ -88,11 +86,6 @@ async def get_full_text(
     found = await reader.read(document, session.store, progress=progress_of(ctx))
     answer = _DocumentAnswer(document, found, session, application(ctx).settings.max_result_chars)
     return await answer.document(question, names, PassagePage(characters, offset=offset))
-
-
-NOTHING_CLOSE = (
-    "Nothing in this text is close to the question. What is shown is only the nearest passages, not an answer."
-)
 
 
 class _DocumentAnswer:
@@ -196,11 +189,7 @@ class _DocumentAnswer:
         call, following = self._call(question=question, sections=names), head.next_offset if close else -1
         more = f"The next best passages: {call} offset={following}." if following >= 0 else ""
         return head.but(
-            **self._with_passages(
-                head,
-                passages,
-                *(() if close else (NOTHING_CLOSE,)),
-            ),
+            **self._with_passages(head, passages, *([] if close else [nothing_close("text", "passages")])),
             next_offset=following,
             call=call,
             next_step=self._session.next_step(more, nearby, all_parts, self._quoting(passages[0].anchor)),
@@ -262,8 +251,7 @@ def _overlap(anchor: str, other: str) -> bool:
 
 def _first_anchor(pieces: Pieces) -> str:
     """The anchor of the first paragraph of these parts that can be quoted by one."""
-    named = (one.anchor for one in pieces if one.text and one.anchor != ABSTRACT)
-    first = next(named, "")
+    first = next((one.anchor for one in pieces if one.text and one.anchor != ABSTRACT), "")
     return first if not first or split_paragraph_anchor(first)[1] else f"{first}p1"
 
 

@@ -67,21 +67,23 @@ from deepcritical_mcp.tools.arguments.values import syntax_notes
 from deepcritical_mcp.tools.spec import ToolSpec, asking_tool
 from deepcritical_mcp.urls import is_web_address
 
-Described = Callable[..., Awaitable[None]]
+Signature = Callable[..., Awaitable[None]]
+"""An empty function that declares a tool: its name, its parameters, and its description, the docstring."""
 NextSteps = Callable[[SearchResult, Any, str], Iterable[str]]
 FIND_AGAIN = "semantic_search finds these again by meaning."
 
 
 def search_spec(
-    described: Described, request: type[SearchRequest], next_steps: NextSteps, title: str, icon: str, source: str
+    signature: Signature, request: type[SearchRequest], next_steps: NextSteps, title: str, icon: str, source: str
 ) -> ToolSpec:
-    """The tool that searches a source and keeps what it finds in the session.
+    """The tool that `signature` declares, which searches a source and keeps what it finds in the session.
 
-    `described` has no body: its parameters, besides the session, are fields of `request`. `next_steps` says what the
-    model can do next; its third argument is how to read on, "" after the last page. The one over PubMed is basic.
+    `signature` is never called: `run` is. Its parameters, besides the session, are fields of `request`. `next_steps`
+    says what the model can do next; its third argument is how to read on, "" after the last page. Only the tool over
+    PubMed is basic.
     """
 
-    @wraps(described)
+    @wraps(signature)
     async def run(ctx: ToolContext, session_id: str, **asked: object) -> SearchResult:
         wanted = request.model_validate(asked)
         session = await session_for(ctx, session_id, about=wanted.query)
@@ -100,6 +102,7 @@ def search_spec(
 DateLimit = Annotated[Word, Field(description="YYYY[-MM[-DD]]")]
 
 
+# Only declares the tool: `search_spec` makes what is called.
 async def pubmed_search(
     ctx: ToolContext,
     query: Query,
@@ -140,6 +143,7 @@ def _after_pubmed(result: SearchResult, _: PubMedRequest, more: str) -> tuple[st
 PUBMED_SEARCH = search_spec(pubmed_search, PubMedRequest, _after_pubmed, "Search PubMed", "🔬", "pubmed")
 
 
+# Only declares the tool: `search_spec` makes what is called.
 async def preprint_search(
     ctx: ToolContext,
     query: Query,
@@ -180,6 +184,7 @@ MAX_WORDS = 20
 """Of a filter that takes several."""
 
 
+# Only declares the tool: `search_spec` makes what is called.
 async def trial_search(
     ctx: ToolContext,
     query: OneLine = "",
@@ -214,6 +219,7 @@ TRIAL_SEARCH = search_spec(trial_search, TrialRequest, _after_trials, "Search cl
 DomainList = Annotated[list[Word], Field(max_length=50)]
 
 
+# Only declares the tool: `search_spec` makes what is called.
 async def web_search(
     ctx: ToolContext,
     query: Query,
@@ -441,9 +447,8 @@ async def _pmids_of(seeds: Iterable[str], session: CallSession | None) -> list[s
         kept = (await session.store.publications(await session.store.ids())).values() if session else ()
         chosen = [one.pmid for one in kept if one.pmid and matches_mark(one, mark)]
         if not chosen:
-            raise InvalidInputError(
-                f'Nothing with a PMID is marked "{mark}" in this session: add_evidence marks by id.'
-            )
+            told = f'Nothing with a PMID is marked "{mark}" in this session: add_evidence marks by id.'
+            raise InvalidInputError(told)
         found += chosen
     return found
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import Field
 
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.chunking import Scope
-from deepcritical_mcp.evidence.passage_quotes import PassagePage, page_of
+from deepcritical_mcp.evidence.passage_quotes import NEAREST_SHOWN, PassagePage, nothing_close, page_of
 from deepcritical_mcp.models import CitationSource, Evidence, SearchResult, TextKind, split_paragraph_anchor
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.answers.render import to_markdown
 from deepcritical_mcp.tools.arguments.call_session import (
+    CallSession,
+    Numbered,
     ToolContext,
     application,
     caller,
@@ -41,16 +43,8 @@ MIN_PASSAGE, MAX_PASSAGE, WITH_CITATION = 300, 550, 870
 """Characters: of a passage, and of one together with its citation."""
 FILLED = 0.85
 """Share of its room that the best sentences of a short text take on average."""
-NEAREST_SHOWN = 3
 MOST_SESSIONS, MOST_RESULTS, MOST_CHARACTERS = 20, 50, 20_000
 """That one search in all sessions asks, and of each."""
-NOTHING_CLOSE = (
-    "Nothing in this session is close to the question. What is shown is only the nearest evidence, not an answer."
-)
-
-
-Searched = Callable[["EvidenceStore", PassagePage], Awaitable["Found"]]
-Quoted = Callable[["EvidenceStore", "Found"], Awaitable[Sequence[Evidence]]]
 
 
 async def semantic_search(
@@ -72,62 +66,100 @@ async def semantic_search(
     library, the passages that answer a question, each a verbatim quote with its source."""
     progress = progress_of(ctx)
     filters = {"source": source, "kind": kind, "status": status, "marked": marked}
-    chosen: dict[str, Any] = {name: None if value == "any" else value for name, value in filters.items()}
+    limits: dict[str, Any] = {name: None if value == "any" else value for name, value in filters.items()}
+    question = _Question(query, variants, Scope(**limits), min_relevance, is_in_full=detail == "full")
+    page = PassagePage(characters, max_results, offset)
     await progress(0.1, "searching by meaning and by words")
-
-    async def search(store: EvidenceStore, page: PassagePage) -> Found:
-        scope = Scope(**chosen)
-        return await store.search(query, variants=variants, scope=scope, min_relevance=min_relevance, page=page)
-
-    async def quoted(store: EvidenceStore, found: Found) -> Sequence[Evidence]:
-        if detail == "full":
-            return await store.sections(found)
-        return await store.passages(query, found, [*map(_room, found.evidence)])
-
     if session_id == "all":
-        return await _in_all(ctx, query, search, quoted, PassagePage(characters, max_results, offset))
+        return await _in_all(ctx, question, page)
     session = await session_for(ctx, session_id, may_open=False)
-    store = session.store
-    numbered, total = await session.query_numbers(), await store.count()
+    numbered, total = await session.query_numbers(), await session.store.count()
+    answer = _SessionAnswer(question, session, numbered, total)
+    found = await answer.found(page)
+    evidence = await question.quoted_from(session.store, found)
+    problems = await answer.problems(evidence, found.close, marked)
+    steps = _next_steps(total, evidence, found.close, offset, found.next_offset)
+    await progress(1.0, f"{len(evidence)} of {counted(total, 'item')} of evidence")
+    following = found.next_offset if evidence else -1
+    return answer.result(evidence, *problems, next_offset=following, next_step=session.next_step(*steps))
 
-    def answer(evidence: Sequence[Evidence], *problems: str, **more: Any) -> SearchResult:
-        items, queries = numbered(evidence)
+
+class _Question(NamedTuple):
+    """What a call asks of each session that it searches."""
+
+    query: str
+    variants: Sequence[str]
+    scope: Scope
+    min_relevance: float
+    is_in_full: bool
+
+    @property
+    def limits(self) -> str:
+        """The scope as a caller writes it, e.g. 'source="web", kind="page"'; "" for everything."""
+        return ", ".join(f'{name}="{value}"' for name, value in vars(self.scope).items() if value)
+
+    async def found_in(self, store: EvidenceStore, page: PassagePage) -> Found:
+        """What a session has on that page."""
+        return await store.search(
+            self.query, variants=self.variants, scope=self.scope, min_relevance=self.min_relevance, page=page
+        )
+
+    async def quoted_from(self, store: EvidenceStore, found: Found) -> Sequence[Evidence]:
+        """What was found, as whole sections, or as the sentences that answer best."""
+        if self.is_in_full:
+            return await store.sections(found)
+        return await store.passages(self.query, found, [*map(_room, found.evidence)])
+
+
+class _SessionAnswer(NamedTuple):
+    """The answer of one session, which has `total` items."""
+
+    question: _Question
+    session: CallSession
+    numbered: Callable[[Iterable[Evidence]], Numbered]
+    total: int
+
+    async def found(self, page: PassagePage) -> Found:
+        """What is on the page; if nothing is close to the question, only the nearest of all."""
+        found = await self.question.found_in(self.session.store, page._replace(length=self._length))
+        is_nearest_of_all = not found.close and not self.question.limits
+        return found.first(NEAREST_SHOWN) if is_nearest_of_all else found
+
+    def _length(self, items: Sequence[Evidence]) -> int:
+        """The length of the answer with these items, each cut to about the length at which it is quoted."""
+        brief = [one if one.anchor else one.but(content=one.content[: int(FILLED * _room(one))]) for one in items]
+        return len(to_markdown(self.result(brief)))
+
+    async def problems(self, evidence: Sequence[Evidence], is_close: bool, marked: str) -> tuple[str, ...]:
+        """Why nothing is shown, or nothing that is close to the question."""
+        store, limits = self.session.store, self.question.limits
+        everything = (await store.publications(await store.ids())).values() if marked and not evidence else ()
+        problems = no_such_mark(marked, everything)
+        if problems or is_close or self.session.is_empty:
+            return problems
+        if evidence and limits:
+            return (f"What is shown has {limits}; none of it is close to the words of the question.",)
+        return (nothing_close("session", "evidence"),)
+
+    def result(self, evidence: Sequence[Evidence], *problems: str, **more: Any) -> SearchResult:
+        """The result with this evidence; `more` are further fields of it."""
+        items, queries = self.numbered(evidence)
         relevances = [item.relevance for item in items]
+        source = self.question.scope.source
         return SearchResult(
-            session_id=store.session_id,
-            query=query,
+            session_id=self.session.store.session_id,
+            query=self.question.query,
             evidence=items,
             queries=queries,
-            sources_searched=get_args(CitationSource) if source == "any" else (source,),
-            total_found=total,
+            sources_searched=(source,) if source else get_args(CitationSource),
+            total_found=self.total,
             ordered_by="" if relevances == sorted(relevances, reverse=True) else "meaning and words together",
-            warnings=(*problems, *store.warnings()),
+            warnings=(*problems, *self.session.store.warnings()),
             **more,
         )
 
-    def length(items: Sequence[Evidence]) -> int:
-        return len(to_markdown(answer(_briefly(items))))
 
-    page = PassagePage(characters, max_results, offset, length)
-    found = await search(store, page)
-    used = ", ".join(f'{name}="{value}"' for name, value in filters.items() if value not in ("any", ""))
-    far = f"What is shown has {used}; none of it is close to the words of the question." if used else NOTHING_CLOSE
-    if not (found.close or used):
-        found = found.first(NEAREST_SHOWN)
-    evidence = await quoted(store, found)
-    everything = (await store.publications(await store.ids())).values() if marked and not evidence else ()
-    distant = () if found.close or session.is_empty else (far if evidence else NOTHING_CLOSE,)
-    problems = no_such_mark(marked, everything) or distant
-    await progress(1.0, f"{len(evidence)} of {counted(total, 'item')} of evidence")
-    return answer(
-        evidence,
-        *problems,
-        next_offset=found.next_offset if evidence else -1,
-        next_step=session.next_step(*_next_steps(total, evidence, found.close, offset, found.next_offset)),
-    )
-
-
-async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted, page: PassagePage) -> SearchResult:
+async def _in_all(ctx: ToolContext, question: _Question, page: PassagePage) -> SearchResult:
     """The best passages of the caller's sessions, each with its session, those that are nearest the question first."""
     listed = [one for one in await own_sessions(ctx) if one.items]
     registry = (await application(ctx).services()).sessions
@@ -137,8 +169,8 @@ async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted
         try:
             store = await registry.get(one.session_id, owner=caller())
             room = min(MOST_CHARACTERS, page.characters * (1 + page.offset))
-            best = await search(store, PassagePage(room, min(MOST_RESULTS, page.offset + page.limit)))
-            passages = await quoted(store, best) if best.close else ()
+            best = await question.found_in(store, PassagePage(room, min(MOST_RESULTS, page.offset + page.limit)))
+            passages = await question.quoted_from(store, best) if best.close else ()
             total += await store.count()
         except DeepCriticalError as error:
             warnings.append(f"{one.session_id} was not searched: {error.message}")
@@ -150,9 +182,8 @@ async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted
     ordered = sorted(found.values(), key=lambda item: -item.relevance)
 
     def answer(some: slice) -> SearchResult:
-        return SearchResult(
-            session_id="", query=query, evidence=tuple(ordered[some]), total_found=total, warnings=tuple(warnings)
-        )
+        shown, told = tuple(ordered[some]), tuple(warnings)
+        return SearchResult(session_id="", query=question.query, evidence=shown, total_found=total, warnings=told)
 
     place = page_of(len(ordered), page, lambda some: len(to_markdown(answer(some))))
     shown = ordered[place]
@@ -161,16 +192,9 @@ async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted
     if not ordered:
         warnings.append("None of your sessions has anything close to the question." if listed else NO_SESSIONS)
     following = place.stop if place.stop < len(ordered) else -1
-    steps = (
-        *_on(shown, page.offset, following),
-        'Each passage names its session: get_evidence ids=["…"] session_id="…" reads on there.' if shown else "",
-    )
+    read_on = 'Each passage names its session: get_evidence ids=["…"] session_id="…" reads on there.'
+    steps = (*_on(shown, page.offset, following), read_on if shown else "")
     return answer(place).but(next_offset=following, next_step=" ".join(filter(None, steps)))
-
-
-def _briefly(items: Sequence[Evidence]) -> list[Evidence]:
-    """The evidence about as short as it is quoted."""
-    return [one if one.anchor else one.but(content=one.content[: int(FILLED * _room(one))]) for one in items]
 
 
 def _room(item: Evidence) -> int:

@@ -62,7 +62,8 @@ INSERT INTO rows (kind, key, change, checksum, value) VALUES (?, ?, ?, ?, ?) ON 
 DO UPDATE SET change = excluded.change, checksum = excluded.checksum, value = excluded.value
 """
 _PUT_COPY = "INSERT OR REPLACE INTO own_row VALUES (0, ?, ?, ?, ?, ?)"
-"""Of the row without which no other can be told to be intact, on a page of its own, for `salvaged`."""
+"""Copies the session's own row to a page of its own. Only that row names the owner, without whom `salvaged` cannot
+verify the checksums of the other rows."""
 _COLUMNS = "SELECT number, kind, key, change, checksum, value"
 _ALL = f"{_COLUMNS} FROM rows WHERE number > ? ORDER BY number LIMIT {PAGE}"
 _SINCE = f"{_COLUMNS} FROM rows WHERE kind = ? AND change > ? AND number > ? ORDER BY number LIMIT {PAGE}"

@@ -33,7 +33,7 @@ class Preprints(EuropePMCService, Source[PreprintRequest]):
     """Preprints in Europe PMC. Their records usually come with the search; those of a deep page, in a second step."""
 
     name, kind, cited_as, tool, id_name = "preprints", "preprints", "preprint", "preprint_search", "DOI"
-    request, two_step, steps, block, witnessed = PreprintRequest, True, 2, 100, True
+    request, two_step, steps, block, needs_status_check = PreprintRequest, True, 2, 100, True
 
     async def ask(self, variant: str, request: PreprintRequest, *, offset: int, limit: int) -> Answer:
         """One page of the DOIs of preprints that match `variant`, numbers of Europe PMC where there is no DOI."""
