@@ -52,7 +52,7 @@ An unknown argument is an error that names the nearest valid one. An empty strin
 corrected (a number for a string, a single item for a list). Every tool returns its result twice: as Markdown, and as
 the structured value named below.
 
-What a tool finds or keeps belongs to a *session*. `session_id` is `""` for the first one that your connection opened or
+What a tool finds or keeps belongs to a *session*. `session_id` is `""` for the last one that your connection opened or
 named, `"new"` or `"new: a title"` to start a new one, an id from an earlier result, or a title or its beginning
 ([more](guide.md#keeping-sessions)).
 """

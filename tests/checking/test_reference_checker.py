@@ -64,6 +64,8 @@ SOUND = (
     f"Maria Rossi and others, '{VITAMIN}' (2016) 375(6) New England Journal of Medicine 541.",
     f"Maria Rossi, Carlo Bianchi, Giulia Verdi: {VITAMIN}. In: The New England Journal of Medicine. Band 375, Nr. 6, "
     "11. August 2016, S. 541–550",
+    "Müller JK et al J Nutr Wound Care 2019;45:327",
+    "J Nutr Wound Care. 2019;45(3):327-57",
 )
 MUELLER, ROSSI = SOUND[0], f"Rossi M, Bianchi C, Verdi G. {VITAMIN}. N Engl J Med. 2016;375(6):541-50."
 ZHANG = SOUND[9]
@@ -283,4 +285,4 @@ async def test_another_papers_pmid_is_caught_in_whatever_field_it_stands(written
 
 
 async def test_a_number_alone_is_verified_with_a_word_on_what_was_not_compared() -> None:
-    assert "Only its number is written" in (await checked("PMID 30000009")).reason
+    assert "Only its number is written: compare what you cite it for with “" in (await checked("PMID 30000009")).reason

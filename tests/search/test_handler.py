@@ -58,7 +58,6 @@ async def test_both_sources_answer_fused_by_rank():
     result = await SearchHandler([pubmed, web]).search("metformin", 5, FakeSession())
     assert [item.citation.title for item in result.evidence] == ["Record 1", "Title of a", "Record 2", "Title of b"]
     assert pubmed.asked == web.asked == [("metformin", 5)]
-    assert result.sources_searched == ("pubmed", "web")
     assert (result.errors, result.duplicates_removed) == ((), 0)
     assert result.providers == (
         ProviderReport(name="pubmed", status="ok", results=2),
@@ -90,7 +89,6 @@ async def test_the_loss_of_either_is_survived_and_told(pubmed: Given, web: Given
     handler = SearchHandler([FakeSource("pubmed", pubmed), FakeSource("web", web)], seconds=0.2)
     result = await handler.search("q", 10, FakeSession())
     assert len(result.evidence) == 1
-    assert result.sources_searched == (left,)
     assert len(result.errors) == 1
     assert {report.name: report.status for report in result.providers} == {lost: "failed", left: "ok"}
 

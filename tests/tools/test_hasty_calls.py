@@ -207,7 +207,7 @@ REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
     (("semantic_search", {"query": Q, "filter": "pubmed"}), ['Unknown argument "filter"', "accepts query, variants"]),
     (of_pubmed(exclude_publication_types=["Review"]), ['query="(…) NOT Review[pt]"']),
     (("semantic_search", {"query": Q, "min_relevance": 5}), ["min_relevance=0.5"]),
-    (("pubmed_search", {"query": Q, "offset": -1}), ["next_offset is -1 on the last page"]),
+    (("pubmed_search", {"query": Q, "offset": -1}), ["without next_offset is the last one"]),
     (("get_evidence", {"ids": "all"}), ["list_evidence lists the ids"]),
     *(
         (of_pubmed(study_filter=written), ["publication_types=[", 'query="(…) AND', "systematic_review"])

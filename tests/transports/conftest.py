@@ -74,7 +74,6 @@ class WebStandIn:
             session_id=store.session_id,
             query=request.query,
             evidence=tuple(outcome.evidence for outcome in outcomes),
-            sources_searched=("web",),
             total_found=len(found),
             providers=(
                 ProviderReport(name="tavily", status="skipped", detail="no key"),

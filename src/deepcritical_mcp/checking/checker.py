@@ -388,10 +388,12 @@ def _record(publication: Publication, id: str) -> CheckedRecord:
 
 
 def _is_told_with(one: Finding, quoted: CheckedQuotation) -> bool:
-    """Whether the passage of a sentence is told with what the sentence quotes, and nothing else is to be said of it."""
+    """Whether the passage of a sentence is told with what the sentence quotes: most of it, so that nothing else is to
+    be said of it."""
     if not isinstance(one, CheckedClaim) or (one.where, rank_of(one)) != (quoted.where, "claim"):
         return False
-    return quoted.passage in one.passage and quoted.quote in one.sentence
+    is_most = 2 * len(quoted.quote) >= len(one.sentence)
+    return is_most and quoted.passage in one.passage and quoted.quote in one.sentence
 
 
 def with_remarks(report: CitationReport, warnings: Iterable[str], errors: Iterable[str]) -> CitationReport:

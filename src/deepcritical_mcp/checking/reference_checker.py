@@ -42,7 +42,6 @@ from deepcritical_mcp.search.witness import OutageRemark, Witness
 from deepcritical_mcp.sources.lookup import Wanted
 from deepcritical_mcp.text import clipped
 
-ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
 SEVERAL = "Several works seem to stand in this entry. It was not checked: give each an entry of its own."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
 _MAX_CANDIDATES = 3
@@ -155,7 +154,13 @@ def _by_number_alone(one: TracedReference, off: Sequence[str], *, is_bare: bool 
         same = "its numbers lead to different records" if len(one.lookups) > 1 else "several records have this DOI"
         return _ambiguous(one, records, same)
     outcome = _compared(one, one.by_number[0], off)
-    return replace(outcome, reason=" ".join(filter(None, (ONLY_A_NUMBER if is_bare else "", outcome.reason))))
+    remark = only_a_number(records[0]) if is_bare else ""
+    return replace(outcome, reason=" ".join(filter(None, (remark, outcome.reason))))
+
+
+def only_a_number(record: Publication) -> str:
+    """What a reader must compare, since nothing but a number is written."""
+    return f"Only its number is written: compare what you cite it for with “{clipped(record.title, SHOWN)}”"
 
 
 def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[str]) -> ReferenceOutcome:
@@ -239,7 +244,7 @@ def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
         says = one.by_number[0].agreement
         if len(others) > 1 or (says.says("authors") and says.verdict("year") == "differs"):
             return _by_number_alone(one, off)
-        reason = ONLY_A_NUMBER if one.draft.text.startswith("[") else OTHER_NAMES
+        reason = only_a_number(others[0]) if one.draft.text.startswith("[") else OTHER_NAMES
         return ReferenceOutcome(one.draft, "verified", others[0], reason=reason)
     known = ((number, lookup) for number, lookup in one.lookups.items() if lookup.record)
     named = ((name, getattr(number, name), lookup) for number, lookup in known for name in IDS)

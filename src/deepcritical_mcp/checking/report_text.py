@@ -256,7 +256,7 @@ def brief(report: CitationReport) -> CitationReport:
     for one in report.claims:
         is_known = one.passage in shown and not one.numbers_elsewhere
         told: dict[str, object] = {"references": one.references[:1]}
-        told |= {"passage": clipped(one.passage, BEGINNING)} if is_known else {}
+        told |= {"passage": f"{clipped(one.passage, BEGINNING)} (as above)"} if is_known else {}
         claims.append(one.model_copy(update=told | ({"sentence": ""} if one.sentence == before else {})))
         before = one.sentence
         shown.add(one.passage)

@@ -26,7 +26,7 @@ from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.storage import STORES
-from deepcritical_mcp.models import CheckedReference, CitationReport, findings_of, with_findings
+from deepcritical_mcp.models import GRAVE_STATUSES, CheckedReference, CitationReport, findings_of, with_findings
 from deepcritical_mcp.text import UTF_16, clean_line, clipped, decoded
 
 MAX_FILE = 100 * 1024 * 1024
@@ -122,7 +122,6 @@ FINE, WRONG, INCOMPLETE = 0, 1, 3
 a failure of the command."""
 
 _WRONG_VERDICTS = ("wrong_id", "differs", "not_found", "ambiguous")
-_WRONG_STATUSES = ("retracted", "concern")
 _WRONG_QUOTATIONS = ("altered", "misattributed")
 _BROKEN = "that cannot be read"
 """Said in the reason, behind the text, of an entry of a file that breaks the file's own rules."""
@@ -149,7 +148,7 @@ def check_draft(sources: Sequence[str], *, accepted: Sequence[str], read: bool, 
     else:
         print(report_text(brief(report)), end="")
     references = _without_accepted(report.references, accepted)
-    is_wrong = any(one.verdict in _WRONG_VERDICTS or one.status in _WRONG_STATUSES for one in references)
+    is_wrong = any(one.verdict in _WRONG_VERDICTS or one.status in GRAVE_STATUSES for one in references)
     is_misquoted = any(one.verdict in _WRONG_QUOTATIONS for one in report.quotations)
     if is_wrong or is_misquoted or any(_BROKEN in one.rpartition("” (")[2] for one in report.unread):
         return WRONG

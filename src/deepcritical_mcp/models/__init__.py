@@ -48,6 +48,8 @@ from deepcritical_mcp.models.evidence import section_of as section_of
 from deepcritical_mcp.models.evidence import split_paragraph_anchor as split_paragraph_anchor
 from deepcritical_mcp.models.evidence import split_text_id as split_text_id
 from deepcritical_mcp.models.evidence import with_descendants as with_descendants
+from deepcritical_mcp.models.publication import GRAVE_STATUSES as GRAVE_STATUSES
+from deepcritical_mcp.models.publication import INITIALS as INITIALS
 from deepcritical_mcp.models.publication import MAX_TRIAL_PAPERS as MAX_TRIAL_PAPERS
 from deepcritical_mcp.models.publication import MAX_VARIANTS as MAX_VARIANTS
 from deepcritical_mcp.models.publication import NO_TITLE as NO_TITLE

@@ -18,6 +18,8 @@ from deepcritical_mcp.text import clean_line, clipped, data_lines
 
 CitationSource = Literal["pubmed", "preprint", "trial", "web", "user"]
 PublicationStatus = Literal["ok", "retracted", "concern", "corrected", "superseded", "notice", "unchecked"]
+GRAVE_STATUSES: tuple[PublicationStatus, ...] = ("retracted", "concern")
+"""Those of papers that nobody should rely on unawares."""
 Screening = Literal["", "included", "excluded", "cited"]
 """What the user decided about a publication; "" for nothing yet."""
 _ChangeKind = Literal["retraction", "partial_retraction", "concern", "erratum", "update"]
@@ -145,12 +147,13 @@ class AuthorName(NamedTuple):
         return " ".join(filter(None, (self.family, self.initials or letters[:2], self.suffix.rstrip("."))))
 
 
-_INITIALS = re.compile(r"(?:[A-Z]\.?-?){1,4}")
+INITIALS = re.compile(r"(?:[A-Z]\.?-?){1,4}")
+"""Of given names, in one word: "JA", "J.-P."."""
 _INITIAL = re.compile(r"[A-Z]\.?")
 _SUFFIX = re.compile(r"(?:Jr|Sr)\.?|I{2,3}|IV|[2-4](?:nd|rd|th)")
 _ET_AL = re.compile(r"[\s,;]{1,3}et al\.?$", re.IGNORECASE)
 _DEGREE = re.compile(r"(?:M\.?D|Ph\.?D|M\.?Sc|B\.?Sc|M\.?P\.?H|R\.?N|Dr\.?P\.?H)\.?", re.IGNORECASE)
-_FAMILY_AND_INITIALS = re.compile(rf"[^\W\d_].+ {_INITIALS.pattern}")
+_FAMILY_AND_INITIALS = re.compile(rf"[^\W\d_].+ {INITIALS.pattern}")
 _CAPITALIZED = re.compile(r"[^\W\d_][\w’'-]*[^\W\d_A-Z]|[A-Z]\.?")
 _SOME = [line.partition(": ") for line in data_lines(__file__, "name_words.txt")]
 _ORGANIZATION, _GIVEN = (" ".join(one for kind, _, one in _SOME if kind == some) for some in ("organization", "given"))
@@ -176,13 +179,13 @@ def split_name(name: str) -> AuthorName:
     if "," in name:
         return _split_at_commas([part.strip() for part in name.split(",")]) or whole
     suffix = words.pop() if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
-    if len(words) > 1 and _INITIALS.fullmatch(words[-1]) and (not name.isupper() or len(words[-1]) == 1):
+    if len(words) > 1 and INITIALS.fullmatch(words[-1]) and (not name.isupper() or len(words[-1]) == 1):
         at = next(at for at in range(len(words) - 1, 0, -1) if at == 1 or not _INITIAL.fullmatch(words[at - 1]))
         return AuthorName(" ".join(words[:at]), " ".join(words[at:]), suffix)
     if not (2 <= len(words) <= 3 and words[-1][:1].isupper() and all(map(_CAPITALIZED.fullmatch, words))):
         return whole
     first, last = (words[at].lower() in _GIVEN_NAMES for at in (0, -1))
-    if first > last or suffix or any(map(_INITIALS.fullmatch, words)):
+    if first > last or suffix or any(map(INITIALS.fullmatch, words)):
         return AuthorName(words[-1], " ".join(words[:-1]), suffix)
     return AuthorName(words[0], " ".join(words[1:])) if last > first else whole
 

@@ -33,8 +33,7 @@ class Citation(Bibliography):
 
     `reference` is one line in Vancouver style (ICMJE, NLM), sent without the title, which stands beside it;
     of a user's note, what it is about. `source` is absent for "pubmed", `status` for "ok" and for the user's own texts,
-    which have none. `authors` are at most 12: the first ten, "…" and the last one of more; they, and what else is not
-    in `SENT`, are not sent.
+    which have none. `authors` are at most 12: the first ten, "…" and the last one of more; they are not sent.
     """
 
     SENT: ClassVar = (
@@ -71,9 +70,9 @@ class Evidence(Value):
     publication the first has its `citation`, `similar`, `notes` and `decision`. `provider` is absent if it is PubMed
     or the user. `get_evidence` alone has `details`, what else a record says.
     A passage of a longer text has the titles that it stands under, `section`, and an `anchor` that leads to it.
-    `cited_by` is how often the publication has been cited, -1 if that was not asked for or is not known. `decision` is
-    the user's about the publication, with the tags, see `decision_line`. `session_id` is that of another session than
-    the result's.
+    `cited_by` is how often the publication has been cited, absent if that was not asked for or is not known.
+    `decision` is the user's about the publication, with the tags, see `decision_line`. `session_id` is that of another
+    session than the result's.
     """
 
     id: str
@@ -181,7 +180,6 @@ class SearchResult(Value):
     session_id: str
     query: str
     evidence: tuple[Evidence, ...] = ()
-    sources_searched: Annotated[tuple[CitationSource, ...], Field(exclude=True)] = ()
     total_found: int = 0
     queries: tuple[QueryReport, ...] = ()
     errors: tuple[str, ...] = ()
@@ -200,8 +198,8 @@ class SearchResult(Value):
 
 
 class ExpandedQuery(Value):
-    """One proposed query for a topic; `hits` is how many papers PubMed finds by `pubmed_query`, -1
-    if they were not counted."""
+    """One proposed query for a topic; `hits` is how many papers PubMed finds by `pubmed_query`,
+    absent if they were not counted."""
 
     query: str
     strategy: Literal["direct", "broader", "specific"]
@@ -335,7 +333,7 @@ class SessionSummary(Value):
 
 
 class SessionList(Value):
-    """A page of the caller's sessions, the last used first. `next_offset` is -1 at the end.
+    """A page of the caller's sessions, the last used first. `next_offset` is absent at the end.
 
     `session_id` is the connection's current session, "" if it has none yet; `matching` counts those that the query
     selects of `total`.
@@ -351,7 +349,7 @@ class SessionList(Value):
 
 
 class ExportResult(Value):
-    """Exported evidence. `next_offset` is -1 if `text` is complete.
+    """Exported evidence. `next_offset` is absent if `text` is complete.
 
     `count` is of the records in `text`, or of its lines if it is no list of records. What was saved is in `file`, a
     path or the address of a resource, with so many `bytes`; `text` is empty then, and `count` is of all records, in a

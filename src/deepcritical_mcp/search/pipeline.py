@@ -222,7 +222,6 @@ class SourceSearch:
             query=query,
             evidence=kept.evidence,
             queries=with_numbers_shown(reported, kept.evidence),
-            sources_searched=tuple(dict.fromkeys((source.cited_as, *(one.citation.source for one in kept.evidence)))),
             total_found=linked.total,
             errors=(*(one.error.message for one in asked if one.error), *missing, *kept.errors),
             warnings=_unique(remarks, kept.problems, session.warnings()),
@@ -335,7 +334,6 @@ class SourceSearch:
         return SearchResult(
             session_id=session_id,
             query=outcomes[0].query,
-            sources_searched=(self.source.cited_as,),
             # Without pages every result is accounted for, also one that several queries found.
             total_found=ranking.total + (0 if self.source.block else ranking.duplicates),
             queries=tuple(queries),
@@ -424,7 +422,6 @@ class SearchHandler:
             session_id=session.session_id,
             query=query,
             evidence=tuple(by_id[id] for id in fuse(rankings)),
-            sources_searched=tuple(dict.fromkeys(source for result in results for source in result.sources_searched)),
             total_found=count,
             queries=(QueryReport(query=query, status="ok", results=len(by_id)),),
             errors=(*(cause.message for cause in causes), *(text for result in results for text in result.errors)),

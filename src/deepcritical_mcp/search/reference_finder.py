@@ -15,7 +15,7 @@ from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
 from deepcritical_mcp.evidence.identity import Identity, has_title_of, identity_of
 from deepcritical_mcp.evidence.titles import identifies, is_generic, tokens
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import Publication, StatusNotice, vancouver
+from deepcritical_mcp.models import INITIALS, Publication, StatusNotice, vancouver
 from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, ids_of
 from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar, read_reference
 from deepcritical_mcp.sources.base import Service, Source
@@ -39,7 +39,6 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _JOURNAL_WORDS = 7
 _MARKUP = re.compile(r"[*_\\]+")
 _YEAR = re.compile(r"[(\s](?:1[89]|20)\d\d[a-z]?\b[).;:,]{0,3}")
-_INITIALS = re.compile(r"(?:[A-Z]\.?-?){1,4}")
 _FIRST_PAGE = re.compile(r"\w{1,20}")
 logger = logging.getLogger(__name__)
 
@@ -232,7 +231,7 @@ def _journals_before(text: str, volume: str) -> Iterator[str]:
     words = _YEAR.sub(" ", _MARKUP.sub(" ", before)).strip(" .,;:").split()[-_JOURNAL_WORDS:]
     for at, word in enumerate(words):
         is_last = at == len(words) - 1
-        if word[0].isupper() and (is_last or not _INITIALS.fullmatch(word.rstrip(",;:"))):
+        if word[0].isupper() and (is_last or not INITIALS.fullmatch(word.rstrip(",;:"))):
             yield " ".join(words[at:])
 
 

@@ -14,6 +14,7 @@ from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.memory import SizedCache
 from deepcritical_mcp.models import (
+    GRAVE_STATUSES,
     NOTICE_LABELS,
     Publication,
     PublicationStatus,
@@ -32,7 +33,6 @@ from deepcritical_mcp.text import batches, counted
 
 NOT_IN_PUBMED, NOT_IN_RECORD = "; PubMed does not say so", "; its record does not say so"
 """End the reference of a notice in which a witness contradicts the record."""
-_GRAVE = ("retracted", "concern")
 Notices = tuple[StatusNotice, ...]
 
 
@@ -62,7 +62,7 @@ def testified(record: Publication, notices: Notices, title: str, day: str) -> tu
     if contested:
         label, by = status_label(status_told_by(contested)), "; ".join(one.reference for one in contested)
         remark = f"{named} is marked {label} by {by.replace(mark, '')}, but not by {theirs}. The graver status counts."
-    elif own in _GRAVE and told != own:
+    elif own in GRAVE_STATUSES and told != own:
         remark = f"{named} is marked {status_label(own)} by {theirs}, but not by {title}. The graver status counts."
     return completed, remark
 
@@ -96,7 +96,7 @@ def with_article_pmids(publication: Publication, pmids: Mapping[str, str]) -> Pu
 def _is_as_grave(status: PublicationStatus, notice: StatusNotice) -> bool:
     """Whether a record with this status says what the notice says, or worse; only retractions and concerns count."""
     told = status_told_by([notice])
-    return told not in _GRAVE or gravest((status, told)) == status
+    return told not in GRAVE_STATUSES or gravest((status, told)) == status
 
 
 def _in_order(notices: Iterable[StatusNotice]) -> Notices:

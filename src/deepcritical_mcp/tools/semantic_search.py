@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -145,13 +145,11 @@ class _SessionAnswer(NamedTuple):
         """The result with this evidence; `more` are further fields of it."""
         items, queries = self.numbered(evidence)
         relevances = [item.relevance for item in items]
-        source = self.question.scope.source
         return SearchResult(
             session_id=self.session.store.session_id,
             query=self.question.query,
             evidence=items,
             queries=queries,
-            sources_searched=(source,) if source else get_args(CitationSource),
             total_found=self.total,
             ordered_by="" if relevances == sorted(relevances, reverse=True) else "meaning and words together",
             warnings=(*problems, *self.session.store.warnings()),
@@ -164,13 +162,14 @@ async def _in_all(ctx: ToolContext, question: _Question, page: PassagePage) -> S
     listed = [one for one in await own_sessions(ctx) if one.items]
     registry = (await application(ctx).services()).sessions
     found: dict[tuple[str, str], Evidence] = {}
-    warnings, total = list[str](), 0
+    warnings, total, has_more = list[str](), 0, False
     for one in reversed(listed[:MOST_SESSIONS]):  # the order in which they were used stays
         try:
             store = await registry.get(one.session_id, owner=caller())
             room = min(MOST_CHARACTERS, page.characters * (1 + page.offset))
             best = await question.found_in(store, PassagePage(room, min(MOST_RESULTS, page.offset + page.limit)))
             passages = await question.quoted_from(store, best) if best.close else ()
+            has_more = has_more or (best.close and best.next_offset >= 0)
             total += await store.count()
         except DeepCriticalError as error:
             warnings.append(f"{one.session_id} was not searched: {error.message}")
@@ -191,7 +190,7 @@ async def _in_all(ctx: ToolContext, question: _Question, page: PassagePage) -> S
         warnings.append(f"Only the {MOST_SESSIONS} sessions used last were searched, of {len(listed)}.")
     if not ordered:
         warnings.append("None of your sessions has anything close to the question." if listed else NO_SESSIONS)
-    following = place.stop if place.stop < len(ordered) else -1
+    following = place.stop if shown and (has_more or place.stop < len(ordered)) else -1
     read_on = 'Each passage names its session: get_evidence ids=["…"] session_id="…" reads on there.'
     steps = (*_on(shown, page.offset, following), read_on if shown else "")
     return answer(place).but(next_offset=following, next_step=" ".join(filter(None, steps)))

@@ -198,8 +198,9 @@ class _Reading:
         self.values[name], self._given_as[name] = read, given
         if given != name or (read != [shown] and clean_line(str(read)).lower() != clean_line(str(shown)).lower()):
             first, second = _written(given, shown), _written(name, read) if read != "" else f"no {name}"
-            is_long = "…" in first and first.removeprefix(given) == second.removeprefix(name)
-            self._read.append(f"{given} as {name}" if is_long else f"{first} as {second}")
+            if "…" in first and first.removeprefix(given) == second.removeprefix(name):
+                first, second = given, name if given != name else "this tool names its values"
+            self._read.append(f"{first} as {second}")
         if name in _ENDS and re.search("before|after", f"{given} {shown}".lower()):
             self._remarks.append(f"{_written(name, read)} includes that date.")
         return True

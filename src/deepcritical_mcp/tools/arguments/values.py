@@ -154,7 +154,7 @@ def _number(name: str, value: object, schema: Schema) -> object:
             value = float(value[:40])
     if name == "offset" and value == -1:
         raise InvalidInputError(
-            "offset=-1: next_offset is -1 on the last page, nothing follows it. offset=0 begins again."
+            "offset=-1: a page without next_offset is the last one, nothing follows it. offset=0 begins again."
         )
     if isinstance(value, bool):
         return str(value).lower()  # not pydantic's 1 or 0
