@@ -204,13 +204,17 @@ async def test_a_question_is_put_to_all_sessions_and_each_passage_names_its_own(
             ids[title] = (await called(client, "add_evidence", items=items, session_id=f"new: {title}"))["session_id"]
         order = [one["title"] for one in (await called(client, "list_sessions"))["sessions"]]
         assert order == ["gardens", "kidney", "heart"]
-        found = await called(
-            client, "semantic_search", query="do statins help the heart or the kidney?", session_id="all"
-        )
+        asked = {"query": "do statins help the heart or the kidney?", "session_id": "all"}
+        found = await called(client, "semantic_search", **asked)
         of_statins = [one for one in found["evidence"] if "Statins" in one["content"]]
         assert {one["session_id"] for one in of_statins} == {ids["heart"], ids["kidney"]}
         assert found["evidence"][0]["content"].startswith("Statins")
         assert found["total_found"] == 5
+        pages: list[dict[str, Any]] = [{"next_offset": 0, "evidence": []}]
+        while "next_offset" in pages[-1]:
+            offset = pages[-1]["next_offset"]
+            pages.append(await called(client, "semantic_search", **asked, max_results=1, offset=offset))
+        assert [one["id"] for page in pages for one in page["evidence"]] == [one["id"] for one in found["evidence"]]
         assert [one["title"] for one in (await called(client, "list_sessions"))["sessions"]] == order
         assert (await called(client, "list_evidence"))["session_id"] == ids["gardens"]  # the current one stays
         shown = text_of(await client.call_tool("semantic_search", {"query": "statins kidney", "session_id": "all"}))
