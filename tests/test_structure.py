@@ -2,7 +2,7 @@
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -28,9 +28,7 @@ HEAVY = {"tavily", "ddgs", "primp", "redis", "onnxruntime", "sentence_transforme
 
 @cache
 def _modules() -> dict[str, ast.Module]:
-    """By their paths; not read by those who only collect the tests."""
-    paths = PACKAGE.rglob("*.py")
-    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in paths}
+    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
 
 
 def _late_imports(tree: ast.Module) -> Iterator[str]:
@@ -43,27 +41,11 @@ def _late_imports(tree: ast.Module) -> Iterator[str]:
                     yield from (name.name for name in node.names)
 
 
-def _shared_names(names_of: Callable[[ast.Module], Iterable[str]]) -> set[str]:
-    """The names that two modules of one package define, as `package: name`."""
-    names = Counter(f"{Path(path).parent}: {name}" for path, tree in _modules().items() for name in {*names_of(tree)})
-    return {name for name, count in names.items() if count > 1}
-
-
-def test_no_two_classes_of_a_package_share_a_name() -> None:
-    assert _shared_names(lambda tree: (node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))) == set()
-
-
-def test_no_two_public_functions_or_aliases_of_a_package_share_a_name() -> None:
-    assert _shared_names(_public_names) == set()
-
-
-def _public_names(tree: ast.Module) -> Iterator[str]:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
-            yield node.name
-        elif isinstance(node, ast.Assign) and "TypeVar" not in ast.unparse(node.value):
-            found = (one.id for one in node.targets if isinstance(one, ast.Name))
-            yield from (name for name in found if name[0].isupper() and not name.isupper())
+def test_no_two_public_classes_or_functions_of_a_package_share_a_name() -> None:
+    kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    defined = {(path, one.name) for path, tree in _modules().items() for one in tree.body if isinstance(one, kinds)}
+    names = Counter((Path(path).parent, name) for path, name in defined if not name.startswith("_"))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 @pytest.mark.long
@@ -78,7 +60,4 @@ def test_imports_stand_at_the_top_of_modules() -> None:
 
 
 def test_modules_stay_short() -> None:
-    long = {
-        path.name: lines for path in PACKAGE.rglob("*.py") if (lines := len(path.read_text("utf-8").splitlines())) > 500
-    }
-    assert long == {}
+    assert [path.name for path in PACKAGE.rglob("*.py") if len(path.read_text("utf-8").splitlines()) > 500] == []

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import anyio
 import pytest
 
+from deepcritical_mcp.errors import EvidenceStoreError
 from tests.evidence.archives import unpack
 from tests.evidence.stand_ins import Clock, piece, registry_of
 from tests.evidence.test_damage import named_as_lost
@@ -299,3 +300,16 @@ async def test_what_a_killed_process_was_writing_is_undone_in_a_copy_too(
         assert not missing or journal == "without"
         assert not await store.documents("half written") or journal == "without"
     assert not left.exists()
+
+
+async def test_an_earlier_copy_that_is_put_back_over_an_open_session_is_noticed(tmp_path: Path) -> None:
+    async with registry_of(tmp_path, Clock()) as registry:
+        store = await registry.open(title="Zinc")
+        await store.add_evidence(ITEMS[:3])
+        file = tmp_path / "sessions" / f"{store.session_id}.sqlite3"
+        copy = file.read_bytes()
+        await store.add_evidence(ITEMS[3:6])
+        file.write_bytes(copy)
+        with pytest.raises(EvidenceStoreError):
+            await store.add_evidence(ITEMS[4:5])
+        assert await (await registry.get(store.session_id)).ids() == [one.id for one in ITEMS[:3]]

@@ -240,3 +240,13 @@ async def test_after_a_failed_write_nothing_waits_for_the_lock_that_it_left(
     assert all("disk is full" in message for message in failures)
     kept = await (await registry.get(session_id)).page(0, 100)
     assert {f"Small {number}." for number in range(8)} <= {item.content for item in kept}
+
+
+async def test_an_index_that_lacks_a_row_is_damage_too(tmp_path: Path) -> None:
+    async with registry_of(tmp_path) as registry:
+        store = await registry.open()
+        await store.add_evidence([piece(f"Zinc in case {number}. " * 20, pmid=str(number)) for number in range(1, 9)])
+    file = tmp_path / "sessions" / f"{store.session_id}.sqlite3"
+    file.write_bytes(file.read_bytes().replace(b"itempubmed:7", b"iteppubmed:7", 1))
+    async with registry_of(tmp_path) as registry:
+        assert len(await (await registry.get(store.session_id)).ids()) == 8

@@ -9,9 +9,7 @@ from mcp.client import Client
 from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import SearchResult
-from deepcritical_mcp.server import (
-    _tool,  # pyright: ignore[reportPrivateUsage]
-)
+from deepcritical_mcp.server import _tool  # pyright: ignore[reportPrivateUsage]
 from deepcritical_mcp.tools import TOOLS
 from deepcritical_mcp.tools.arguments.schemas import read_arguments
 from tests.fakes import FakeSearch, fake_server

@@ -212,8 +212,9 @@ async def test_a_question_is_put_to_all_sessions_and_each_passage_names_its_own(
         assert found["total_found"] == 5
         pages: list[dict[str, Any]] = [{"next_offset": 0, "evidence": []}]
         while "next_offset" in pages[-1]:
-            offset = pages[-1]["next_offset"]
-            pages.append(await called(client, "semantic_search", **asked, max_results=1, offset=offset))
+            pages.append(
+                await called(client, "semantic_search", **asked, max_results=1, offset=pages[-1]["next_offset"])
+            )
         assert [one["id"] for page in pages for one in page["evidence"]] == [one["id"] for one in found["evidence"]]
         assert [one["title"] for one in (await called(client, "list_sessions"))["sessions"]] == order
         assert (await called(client, "list_evidence"))["session_id"] == ids["gardens"]  # the current one stays

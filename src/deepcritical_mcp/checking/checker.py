@@ -392,8 +392,8 @@ def _is_told_with(one: Finding, quoted: CheckedQuotation) -> bool:
     be said of it."""
     if not isinstance(one, CheckedClaim) or (one.where, rank_of(one)) != (quoted.where, "claim"):
         return False
-    is_most = 2 * len(quoted.quote) >= len(one.sentence)
-    return is_most and quoted.passage in one.passage and quoted.quote in one.sentence
+    is_there = quoted.passage in one.passage and quoted.quote in one.sentence
+    return is_there and 2 * len(quoted.quote) >= len(one.sentence)
 
 
 def with_remarks(report: CitationReport, warnings: Iterable[str], errors: Iterable[str]) -> CitationReport:

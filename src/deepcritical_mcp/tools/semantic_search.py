@@ -162,13 +162,12 @@ async def _in_all(ctx: ToolContext, question: _Question, page: PassagePage) -> S
     listed = [one for one in await own_sessions(ctx) if one.items]
     registry = (await application(ctx).services()).sessions
     found: dict[tuple[str, str], Evidence] = {}
-    warnings, total, has_more = list[str](), 0, False
+    warnings, total = list[str](), 0
     for one in reversed(listed[:MOST_SESSIONS]):  # the order in which they were used stays
         try:
             store = await registry.get(one.session_id, owner=caller())
             best = await question.found_in(store, PassagePage(MOST_CHARACTERS, MOST_RESULTS))  # the same for all pages
             passages = await question.quoted_from(store, best) if best.close else ()
-            has_more = has_more or (best.close and best.next_offset >= 0)
             total += await store.count()
         except DeepCriticalError as error:
             warnings.append(f"{one.session_id} was not searched: {error.message}")
@@ -190,8 +189,9 @@ async def _in_all(ctx: ToolContext, question: _Question, page: PassagePage) -> S
     if not ordered:
         warnings.append("None of your sessions has anything close to the question." if listed else NO_SESSIONS)
     following = place.stop if place.stop < len(ordered) else -1
-    read_on = 'Each passage names its session: get_evidence ids=["…"] session_id="…" reads on there.'
-    read_on += " Some sessions have more: ask them by their session_id." if has_more and following < 0 else ""
+    read_on = (
+        'Each passage names its session: get_evidence ids=["…"] session_id="…" reads on there, a search finds more.'
+    )
     steps = (*_on(shown, page.offset, following), read_on if shown else "")
     return answer(place).but(next_offset=following, next_step=" ".join(filter(None, steps)))
 

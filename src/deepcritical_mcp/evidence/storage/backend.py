@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionBusyError, SessionNotFoundError
-from deepcritical_mcp.evidence.storage.session_file import SessionFile
+from deepcritical_mcp.evidence.storage.session_file import DamagedFileError, SessionFile
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, Vector, packed, unpacked
 from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex
 
@@ -82,6 +82,8 @@ class Space:
                 return []
             with self.rows.reading():
                 self.rows.refresh()
+                if self.rows.change < self._seen:  # somebody put an earlier copy of the file in its place
+                    raise DamagedFileError()
                 self._check_model()
                 rows = list(self.rows.changed("item", since=self._seen))
                 vectors = self.rows.values("vectors", [row.key for row in rows])

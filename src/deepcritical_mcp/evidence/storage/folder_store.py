@@ -32,7 +32,7 @@ from deepcritical_mcp.evidence.storage.session_file import (
     failures,
     salvaged,
 )
-from deepcritical_mcp.evidence.storage.stored_items import UNKNOWN, KeptSession, is_session_id, packed
+from deepcritical_mcp.evidence.storage.stored_items import UNKNOWN, UNREAD_TITLE, KeptSession, is_session_id, packed
 from deepcritical_mcp.evidence.storage.version_0_2 import is_old_session, old_info, old_session
 from deepcritical_mcp.net.cache import Cache, make_private_folder
 
@@ -277,7 +277,7 @@ class FolderBackend(Backend):
             with contextlib.closing(SessionFile.open(path, patience=LISTING_PATIENCE)) as file:
                 return file.info
         except (DeepCriticalError, OSError):
-            return replace(UNKNOWN, title="(cannot be read)")
+            return replace(UNKNOWN, title=UNREAD_TITLE)
 
     def _created(self, session_id: str, info: KeptSession) -> SessionFile:
         """A new session's file, which gets its name when it is complete."""

@@ -151,7 +151,7 @@ class SessionFile:
             file.refresh()
             if whole:
                 with file.reading(), failures("open the session"):
-                    is_ok = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+                    is_ok = connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok"
                     file.refresh()
                     rows = (row for row in itertools.starmap(Row, file._pages(_ALL)) if row.kind != "session")
                     is_whole = is_ok and file._rows == connection.execute(_COUNT).fetchone()[0]
@@ -305,7 +305,7 @@ def salvaged(data: bytes) -> tuple[KeptSession, Sequence[Row]]:
         head = bytearray(connection.serialize()[:PAGE_SIZE])  # the same in all our files, but for the free pages
         head[28:40] = size.to_bytes(4) + bytes(8)
         connection.deserialize(bytes(head) + data[PAGE_SIZE:].ljust((size - 1) * PAGE_SIZE, b"\0"))
-        names = set(_read(connection, _NAMES, len(data)))
+        names = {row for row in _read(connection, _NAMES, len(data)) if isinstance(row[-1], str)}
         numbers = {number for number, _, _ in names} | {number for (number,) in _read(connection, _NUMBERS, len(data))}
         found = {Row(*values) for number in numbers for values in _read(connection, _NUMBERED, 1, number)}
         found |= {Row(*values) for values in _read(connection, _COPY, 1)}

@@ -112,6 +112,8 @@ class KeptSession:
 
 UNKNOWN = KeptSession(items=-1, searches=-1)
 """A session of which nothing is known."""
+UNREAD_TITLE = "(cannot be read)"
+"""Stands in place of the title of a session that is locked or damaged."""
 
 
 @dataclass(frozen=True)

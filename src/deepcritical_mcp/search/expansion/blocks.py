@@ -112,7 +112,7 @@ class TopicConcept:
         names = [
             one
             for name in (synonyms(self.record) if self.record and self.record.name not in _UNSAID else ())
-            if not _is_unclear(name)
+            if len(name) > 3 or not name.isupper()  # "VSD" is the name of other things, too
             for one in text_words(name, is_substance=is_substance, unindexed=self.unindexed, is_own=False)
         ]
         members = [one for name in self.members for one in text_words(name, is_substance=True, is_own=False)]
@@ -221,11 +221,6 @@ def synonyms(record: MeshDescriptor) -> tuple[str, ...]:
 def uncapitalized(name: str) -> str:
     """A name in small letters, but for abbreviations and symbols."""
     return " ".join(word.lower() if word[1:].islower() else word for word in name.split())
-
-
-def _is_unclear(name: str) -> bool:
-    """Whether a name is so short that it is that of other things too ("VSD")."""
-    return len(name) <= 3 and name.isupper()
 
 
 def _each_once(alternatives: Iterable[str]) -> list[str]:

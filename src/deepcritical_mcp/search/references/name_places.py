@@ -287,8 +287,8 @@ def find_journal(text: str, hidden: Span | None, names: Sequence[str], near: int
     start, end = words[first].start(), words[stop - 1].end()
     known = frozenset(_plain(word) for name in names for word in _WORD.findall(name))
     names_end = max((one.end() for one in ET_AL.finditer(text, 0, start)), default=0)
-    before_it = [one for one in words[:first] if one.start() >= names_end]
-    before = [*_added(text, before_it[::-1], start, known, is_before=True)]
+    added = _added(text, words[:first][::-1], start, known, is_before=True)
+    before = [one for one in added if one.start() >= names_end]
     behind = [*_added(text, words[stop:], end, known, is_before=False)]
     return JournalPlace(start, end, before[-1].start() if before else start, behind[-1].end() if behind else end)
 

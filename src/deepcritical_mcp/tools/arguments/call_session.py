@@ -26,7 +26,7 @@ from deepcritical_mcp.errors import (
     SessionNotFoundError,
     SessionRequiredError,
 )
-from deepcritical_mcp.evidence.storage.stored_items import ID_PREFIX, MAX_TITLE, folded_title
+from deepcritical_mcp.evidence.storage.stored_items import ID_PREFIX, MAX_TITLE, UNREAD_TITLE, folded_title
 from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
 from deepcritical_mcp.text import clipped, counted
 
@@ -76,6 +76,7 @@ def unknown_title(title: str, sessions: Sequence[KeptSession]) -> str:
     like += [one for one in reversed(titled) if any(has_word(one, word) for word in words)]
     near = [f'"{titled[one].title}" ({described(titled[one])})' for one in dict.fromkeys(like)][:MAX_NAMED]
     meant = f" Did you mean {'; '.join(near)}?" if near else ""
+    meant += " Some titles cannot be read now: try again." if any(one.title == UNREAD_TITLE for one in sessions) else ""
     return f'You have no session whose title is or begins with "{title}".{meant} session_id="new: {title}" opens one.'
 
 
