@@ -160,7 +160,8 @@ def _by_number_alone(one: TracedReference, off: Sequence[str], *, is_bare: bool 
 
 def only_a_number(record: Publication) -> str:
     """What a reader must compare, since nothing but a number is written."""
-    return f"Only its number is written: compare what you cite it for with “{clipped(record.title, SHOWN)}”"
+    title = clipped(record.title.rstrip("."), SHOWN)
+    return f"Only its number is written: compare what you cite it for with the record's title, “{title}”."
 
 
 def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[str]) -> ReferenceOutcome:

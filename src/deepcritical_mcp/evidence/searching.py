@@ -284,9 +284,8 @@ class Search:
         for group, numbers in groups.items():
             if group not in self._items:  # a page is measured with more and more of them
                 first = found[numbers[0]]
-                item = self._catalogue.shown(
-                    self._catalogue.item_or_successor(split_unit(group[0])[0]).publication, first.text
-                )
+                kept = self._catalogue.item_or_successor(split_unit(group[0])[0])
+                item = self._catalogue.shown(kept.publication, first.text)
                 changes: dict[str, object] = {"relevance": max(map(relevance.__getitem__, group))}
                 if first.part is not None:
                     content, anchor = together([found[at] for at in numbers])

@@ -322,10 +322,8 @@ class EvidenceStore(SessionAccess):
 
             def write() -> list[Publication]:
                 known = list(dict.fromkeys(own for id in ids if (own := catalogue.resolve(id))))
-                items, gone = (
-                    [catalogue.item(id) for id in known],
-                    [name for id in known for name in catalogue.names(id)],
-                )
+                items = [catalogue.item(id) for id in known]
+                gone = [name for id in known for name in catalogue.names(id)]
                 if items:
                     keep_removed(catalogue.space, items)
                 for id in known:

@@ -19,7 +19,7 @@ from deepcritical_mcp.text import clean_line, clipped, data_lines
 CitationSource = Literal["pubmed", "preprint", "trial", "web", "user"]
 PublicationStatus = Literal["ok", "retracted", "concern", "corrected", "superseded", "notice", "unchecked"]
 GRAVE_STATUSES: tuple[PublicationStatus, ...] = ("retracted", "concern")
-"""Those of papers that nobody should rely on unawares."""
+"""A paper with one of these must not be cited without saying so."""
 Screening = Literal["", "included", "excluded", "cited"]
 """What the user decided about a publication; "" for nothing yet."""
 _ChangeKind = Literal["retraction", "partial_retraction", "concern", "erratum", "update"]

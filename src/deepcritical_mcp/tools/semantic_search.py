@@ -189,7 +189,7 @@ async def _in_all(ctx: ToolContext, question: _Question, page: PassagePage) -> S
     if not ordered:
         warnings.append("None of your sessions has anything close to the question." if listed else NO_SESSIONS)
     following = place.stop if place.stop < len(ordered) else -1
-    read_on = 'Each passage names its session: get_evidence ids=["…"] session_id="…" reads on, a search finds more.'
+    read_on = 'Each passage names its session, to read on (get_evidence ids=["…"] session_id="…") or search there.'
     steps = (*_on(shown, page.offset, following), read_on if shown else "")
     return answer(place).but(next_offset=following, next_step=" ".join(filter(None, steps)))
 
