@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -257,8 +257,13 @@ def _rows(content: str, table: Span, caption: Span | None) -> list[tuple[Span, T
 
 def _joined(content: str, found: Sequence[Span]) -> list[Span]:
     """Passages of paragraphs, neighbors joined."""
+    return joined(piece for one in found for piece in _pieces(content, one))
+
+
+def joined(pieces: Iterable[Span]) -> list[Span]:
+    """Pieces of a text, neighbors joined up to the length of a passage."""
     made: list[Span] = []
-    for piece in (piece for one in found for piece in _pieces(content, one)):
+    for piece in pieces:
         if made and piece.end - made[-1].start <= PASSAGE_LENGTH:
             made[-1] = Span(made[-1].start, piece.end)
         else:

@@ -266,14 +266,12 @@ def _titles_alike(one: Identity, other: Identity) -> Likeness:
 
 
 def _are_two(one: Identity, other: Identity) -> bool:
-    """Whether numbers, years or first authors show that two publications are not one."""
+    """Whether numbers, years, first authors or addresses show that two publications are not one. Two pages of one host
+    are two, unless one is the PDF or print view of the other."""
     if conflict(one, other) or not _dates_agree(one, other):
         return True
-    return _same_first_author(one, other) is False and same_journal(one.journal, other.journal) is not True
-
-
-def _are_separate_pages(one: Identity, other: Identity) -> bool:
-    """Whether these are two different pages of one host, neither the PDF or print view of the other."""
+    if _same_first_author(one, other) is False and same_journal(one.journal, other.journal) is not True:
+        return True
     is_other = one.numbers.get("url") != other.numbers.get("url")
     return is_other and _on_one_host(one, other) and one.is_print == other.is_print
 
@@ -344,15 +342,12 @@ def contradict(level: str, one: Identity, other: Identity) -> bool:
         return True
     if level == "pmid":
         return False
-    if conflict(one, other) or (one.is_note and not (other.is_note or other.is_document)):
-        return True
-    if other.is_note and not (one.is_note or one.is_document):
+    pairs = (one, other), (other, one)
+    if conflict(one, other) or any(a.is_note and not (b.is_note or b.is_document) for a, b in pairs):
         return True
     if level == "doi":
         return _share("doi", one, other) and not _same_doi(one, other)
-    return level == "document" and (
-        _are_two(one, other) or _are_separate_pages(one, other) or _titles_alike(one, other) == "other"
-    )
+    return level == "document" and (_are_two(one, other) or _titles_alike(one, other) == "other")
 
 
 def tells_apart(one: Identity, other: Identity) -> bool:
@@ -361,7 +356,7 @@ def tells_apart(one: Identity, other: Identity) -> bool:
     words = [each.title or tokens(" ".join(each.contents)) for each in (one, other)]
     if len({frozenset(filter(str.isdigit, some)) for some in words}) > 1:
         return True
-    return contradict("doi", one, other) or _are_two(one, other) or _are_separate_pages(one, other)
+    return contradict("doi", one, other) or _are_two(one, other)
 
 
 def _share(part: str, one: Identity, other: Identity) -> bool:
@@ -479,7 +474,7 @@ def _is_same_document(one: Identity, other: Identity) -> bool:
     if not one.title or not other.title or is_generic(one.title) or is_generic(other.title):
         return False
     titles = _titles_alike(one, other)
-    if titles == "other" or _are_two(one, other) or _are_separate_pages(one, other):
+    if titles == "other" or _are_two(one, other):
         return False
     if same_journal(one.journal, other.journal) is False:
         return False

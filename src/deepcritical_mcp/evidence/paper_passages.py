@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.evidence.chunking import (
-    PASSAGE_LENGTH,
     Passage,
     by_place,
     is_table,
+    joined,
 )
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, page_of, together
@@ -210,12 +209,8 @@ async def abstract_of(
     abstracts = [one for one in publication.texts if one.kind == ABSTRACT and not one.is_users]
     if text.kind != "full_text" or not abstracts or abstracts[0].content == NO_ABSTRACT:
         return []
-    found: list[Passage] = []
-    for start, end in sentences(abstracts[0].content):
-        if found and end - found[-1].start <= PASSAGE_LENGTH:
-            found[-1] = replace(found[-1], end=end)
-        else:
-            found.append(Passage(abstracts[0], publication.title, start, end))
+    spans = joined(sentences(abstracts[0].content))
+    found = [Passage(abstracts[0], publication.title, *span) for span in spans]
     if not by_meaning:
         return [(one, ()) for one in found]
     loss = "The abstract was not compared with the question."

@@ -291,7 +291,7 @@ def quotation(text: Text, part: Part, chosen: Sequence[Span]) -> Quotation:
     tables = [one for one in found if is_table(content[slice(*one)])]
     chosen = [one if part.kind == "table" else _with_antecedent(content, found, one) for one in chosen]
     quoted = [one for one in found if any(some.start < one.end and one.start < some.end for some in chosen)]
-    around = _around_rows(content, found, quoted) if part.kind == "table" else []
+    around = _around_rows(found, tables, quoted) if part.kind == "table" else []
 
     def piece(one: Span) -> tuple[Span, str]:
         if one in around:
@@ -306,10 +306,9 @@ def quotation(text: Text, part: Part, chosen: Sequence[Span]) -> Quotation:
     return Quotation(shown, anchor_at(text, part, quoted[0].start, pieces[-1][0].end))
 
 
-def _around_rows(content: str, paragraphs: Sequence[Span], quoted: Sequence[Span]) -> list[Span]:
+def _around_rows(paragraphs: Sequence[Span], tables: Sequence[Span], quoted: Sequence[Span]) -> list[Span]:
     """The caption above rows of a table that are quoted, and the notes below it up to the next table if these are
     short."""
-    tables = [one for one in paragraphs if is_table(content[slice(*one)])]
     if not (rows := [one for one in quoted if one in tables]):
         return []
     below = next((one.start for one in tables if one.start > rows[-1].start), paragraphs[-1].end)

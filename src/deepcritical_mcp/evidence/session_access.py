@@ -37,8 +37,8 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.evidence.adding import Batch
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import long_passages, short_passages
-from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED, Calibration
-from deepcritical_mcp.evidence.embedding.service import BUSY
+from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
+from deepcritical_mcp.evidence.embedding.service import BUSY, KnownModel
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
 from deepcritical_mcp.evidence.storage.stored_items import (
@@ -79,13 +79,9 @@ _failure: ContextVar[str] = ContextVar("failure", default="")
 _loss: ContextVar[str] = ContextVar("loss", default="")
 
 
-class Embedder(Protocol):
+class Embedder(KnownModel, Protocol):
     """What a session needs of `EmbeddingService`; see there."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def calibration(self) -> Calibration | None: ...
     async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
     async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
@@ -276,14 +272,11 @@ class SessionAccess:
 
     async def document(self, name: str) -> str:
         """What was kept under that name; "" if nothing was."""
-        async with self._session() as catalogue:
-            return (await run_sync(catalogue.space.documents, [name], abandon_on_cancel=True)).get(name, "")
+        return (await self._read(lambda catalogue: catalogue.space.documents([name]))).get(name, "")
 
     async def documents(self, prefix: str) -> dict[str, str]:
         """All that was kept under names that begin with `prefix`, in the order of their names."""
-        async with self._session() as catalogue:
-            space = catalogue.space
-            return await run_sync(lambda: space.documents(space.rows.keys("document", prefix)), abandon_on_cancel=True)
+        return await self._read(lambda one: one.space.documents(one.space.rows.keys("document", prefix)))
 
     async def log_search(self, search: LoggedSearch) -> None:
         """Append to the log of searches; also in a call that is being cancelled."""
@@ -356,6 +349,11 @@ class SessionAccess:
                 self._searches = len([name for name in logged if _is_own_search(name)])
                 with contextlib.suppress(EvidenceStoreError, SessionError):
                     await run_sync(forget_old, space, abandon_on_cancel=True)
+
+    async def _read(self, work: Callable[[Catalogue], T]) -> T:
+        """Do `work` in a worker thread, next to others."""
+        async with self._session() as catalogue:
+            return await run_sync(work, catalogue, abandon_on_cancel=True)
 
     async def _write(self, work: Callable[[], T]) -> T:
         """Do `work` in a worker thread, which finishes even if the call is cancelled, on the latest state of a session

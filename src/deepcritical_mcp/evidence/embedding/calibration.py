@@ -63,7 +63,6 @@ SHIPPED_NAME = "all-MiniLM-L6-v2-int8"
 SHIPPED_DIMENSION = 384
 SHIPPED_TOKENS = 256
 """How much of a text is read, [CLS] and [SEP] included: the limit that the model was published with."""
-SHIPPED_CALIBRATION = MINILM
 CALIBRATIONS = {"sentence-transformers/all-MiniLM-L6-v2": MINILM, "all-MiniLM-L6-v2": MINILM}
 """By hub id. The original of the shipped model: on recorded abstracts every cosine between the two is >= 0.98. A local
 folder has no calibration, whatever its name, because its prompts and token limit may differ."""

@@ -31,7 +31,7 @@ from deepcritical_mcp.deadline import TO_EMBED, seconds_for
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding.calibration import (
     CALIBRATIONS,
-    SHIPPED_CALIBRATION,
+    MINILM,
     SHIPPED_DIMENSION,
     SHIPPED_NAME,
     SHIPPED_TOKENS,
@@ -59,25 +59,33 @@ class EmbeddingModel(Protocol):
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]: ...
 
 
-class ModelSource(Protocol):
-    """A model that can be loaded.
+class KnownModel(Protocol):
+    """What is known of a model.
 
     Attributes:
         name: identifies the model. Vectors of models with different names must never be compared.
-        dimension: length of a vector; 0 if unknown before the model is loaded.
-        workers: how many threads can usefully embed at once.
         calibration: the thresholds and weights measured with this model; None if there are none.
-        load: takes from a fraction of a second to minutes; raises EmbeddingError, whose message says what to do.
     """
 
     @property
     def name(self) -> str: ...
     @property
+    def calibration(self) -> Calibration | None: ...
+
+
+class ModelSource(KnownModel, Protocol):
+    """A model that can be loaded.
+
+    Attributes:
+        dimension: length of a vector; 0 if unknown before the model is loaded.
+        workers: how many threads can usefully embed at once.
+        load: takes from a fraction of a second to minutes; raises EmbeddingError, whose message says what to do.
+    """
+
+    @property
     def dimension(self) -> int: ...
     @property
     def workers(self) -> int: ...
-    @property
-    def calibration(self) -> Calibration | None: ...
     def load(self) -> EmbeddingModel: ...
 
 
@@ -287,7 +295,7 @@ class ShippedModel:
     folder: Path = SHIPPED_FOLDER
     name: str = SHIPPED_NAME
     dimension: int = SHIPPED_DIMENSION
-    calibration: Calibration | None = SHIPPED_CALIBRATION
+    calibration: Calibration | None = MINILM
 
     @property
     def workers(self) -> int:
