@@ -114,6 +114,7 @@ def test_what_is_deleted_now_is_not_left_on_disk(kept: dict[str, str], sessions:
     assert code
     assert "Delete 2 sessions with all evidence? This cannot be undone." in said
     assert list((tmp_path / "data").rglob(f"*{zinc}*"))
+    (tmp_path / "data" / "sessions" / f"{iron}.0123abcd.new-journal").write_text("Warts")  # by a killed repair
     code, said, _ = sessions("delete", zinc, "Warts and iron", "--now", "--yes")
     assert code == 0
     assert said.endswith(f"Deleted {zinc}.\nDeleted {iron}.\n")
@@ -211,47 +212,33 @@ def test_a_malformed_key_is_reported_and_never_shown(command: Command, arguments
     assert "secret" not in done.stdout + done.stderr
 
 
+def run_into(output: int, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "deepcritical_mcp", *arguments]
+    return subprocess.run(command, env=environment, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 @pytest.mark.parametrize("arguments", [("--help",), ("install", "--client", "cursor", "--yes")])
 def test_output_to_a_full_disk_is_one_sentence(environment: dict[str, str], arguments: tuple[str, ...]):
     with open("/dev/full", "w", encoding="utf-8") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "deepcritical_mcp", *arguments],
-            env=environment,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 1
-    assert (
-        done.stderr
-        == "deepcritical-mcp: no space left on device. Check the path, its permissions and the space on the disk.\n"
-    )
+        done = run_into(full.fileno(), environment, *arguments)
+    told = "deepcritical-mcp: no space left on device. Check the path, its permissions and the space on the disk.\n"
+    assert (done.returncode, done.stderr) == (1, told)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes behave differently there")
 def test_a_closed_pipe_is_not_an_error(environment: dict[str, str]):
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(
-        [sys.executable, "-m", "deepcritical_mcp", "install", "--client", "cursor", "--yes"],
-        env=environment,
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
+    done = run_into(writing, environment, "install", "--client", "cursor", "--yes")
     os.close(writing)
     assert done.stderr == ""
 
 
 def test_characters_that_the_terminal_lacks_are_not_an_error(command: Command):
-    done = command("doctor", "--help", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    assert done.returncode == 0
-    done = command(
-        "install", "--client", "cursor", "--yes", PYTHONIOENCODING="ascii", HOME="/nowhere-ü", PYTHONUTF8="0"
-    )
+    ascii = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    assert command("doctor", "--help", **ascii).returncode == 0
+    done = command("install", "--client", "cursor", "--yes", HOME="/nowhere-ü", **ascii)
     assert "Unicode" not in done.stderr
 
 

@@ -35,10 +35,6 @@ def traces(folder: Path, text: str = "anzibarium") -> list[str]:
     return [str(path.relative_to(folder)) for path in files if text.encode() in path.read_bytes()]
 
 
-def left_in_caches(data_dir: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in data_dir.glob("*.sqlite3*"))
-
-
 def names(data_dir: Path) -> list[str]:
     return [path.name for path in data_dir.glob("sessions/*")]
 
@@ -91,8 +87,6 @@ async def test_a_cleared_session_is_erased_at_once_by_its_owner_alone(registries
     await registry.erase(session_id, owner="ada")
     assert traces(tmp_path) == []
     assert not await registry.gone(owner="ada")
-    with pytest.raises(SessionNotFoundError):
-        await registry.restore(session_id, owner="ada")
 
 
 async def test_after_a_day_a_removed_record_is_forgotten_when_its_session_is_opened(
@@ -145,7 +139,7 @@ async def test_the_cached_vectors_of_cleared_texts_go_with_them(
     await later.sweep()
     clock.now += 25 * HOUR
     await later.sweep()
-    left = left_in_caches(tmp_path)
+    left = b"".join((tmp_path / name).read_bytes() for name in os.listdir(tmp_path) if ".sqlite3" in name)
     assert b"Zanzibarium" not in left
     assert not [key for key, vector in rows if key in left or vector in left]
     embedder.close()
@@ -315,17 +309,12 @@ async def test_what_nobody_uses_for_its_time_can_be_taken_back_for_a_month(
     assert names(tmp_path) == [f"{used}.sqlite3"]
 
 
-def replaced_by_a_pipe(file: Path) -> None:
-    file.unlink()
-    os.mkfifo(file)
-
-
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "junk": lambda database: database.write_bytes(b"junk" * 5_000),
     "no pages": lambda database: database.write_bytes(b"SQLite format 3\0" + b"\xff" * 4_080),
     "empty": lambda database: database.write_bytes(b""),
     "a folder": lambda database: (database.unlink(), database.mkdir()),
-    "a pipe": replaced_by_a_pipe,
+    "a pipe": lambda database: (database.unlink(), os.mkfifo(database)),
     "a link to nothing": lambda database: (database.unlink(), database.symlink_to("nothing")),
 }
 

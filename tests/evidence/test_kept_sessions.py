@@ -91,6 +91,19 @@ def test_of_several_sessions_with_such_titles_the_message_lists_five() -> None:
     assert exact.title == "Warts"
 
 
+async def test_of_two_windows_that_open_one_title_at_once_the_second_is_told(
+    registries: Registries, tmp_path: Path
+) -> None:
+    windows = [registries(Settings(data_dir=tmp_path), HashingModel()) for _ in range(2)]
+    first, second = [await window.open(title="Warts", is_only=True) for window in windows]
+    await first.add_evidence([piece("Zinc heals warts.")])
+    with pytest.raises(InvalidInputError, match=first.session_id):
+        await second.add_evidence([piece("Iron does not.")])
+    assert (await windows[1].find("warts")).session_id == first.session_id
+    await second.add_evidence([piece("Iron does not.")])
+    assert {one.title: one.items for one in await windows[0].sessions()} == {"Warts": 1, "": 1}
+
+
 async def test_an_empty_session_leaves_no_file(registries: Registries, tmp_path: Path) -> None:
     registry = registries(Settings(data_dir=tmp_path))
     stores = [await registry.open(title="Warts"), await registry.open()]
@@ -140,9 +153,8 @@ async def test_a_data_folder_that_cannot_be_written_is_no_reason_not_to_serve(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
-    monkeypatch.setattr(
-        "deepcritical_mcp.config.platformdirs.user_data_path", Mock(return_value=tmp_path / "file" / "ours")
-    )
+    place = Mock(return_value=tmp_path / "file" / "ours")
+    monkeypatch.setattr("deepcritical_mcp.config.platformdirs.user_data_path", place)
     (tmp_path / "file").write_text("in the way")
     settings = Settings().kept_for_user()
     backend = open_backend(settings)
@@ -151,7 +163,14 @@ async def test_a_data_folder_that_cannot_be_written_is_no_reason_not_to_serve(
     store = await registry.open()
     assert any("kept in memory" in warning and str(tmp_path) in warning for warning in store.warnings())
     assert registry.kept_until(store.session_id) == 0.0
-    assert isinstance(open_backend(Settings(data_dir=tmp_path / "file" / "chosen")), FolderBackend)
+    chosen = open_backend(Settings(data_dir=tmp_path / "file" / "chosen"))
+    assert isinstance(chosen, FolderBackend)
+    with pytest.raises(EvidenceStoreError, match="DEEPCRITICAL_DATA_DIR"):
+        await SessionRegistry(settings, HashingModel(), chosen).open()
+    monkeypatch.chdir(tmp_path)
+    place.return_value = Path("~/.local/share/x")  # of an account without a home
+    assert isinstance(open_backend(Settings().kept_for_user()), MemoryBackend)
+    assert os.listdir(tmp_path) == ["file"]
 
 
 async def test_a_session_is_never_read_from_elsewhere(registries: Registries, tmp_path: Path) -> None:
@@ -196,15 +215,6 @@ async def test_a_list_shows_one_s_own_sessions_only_the_last_used_first(
     assert [one.title for one in await registry.sessions(owner=ada)] == ["first", "second"]
     with pytest.raises(SessionNotFoundError):
         await registry.find("hers", owner=ada)
-
-
-def test_an_account_without_a_home_keeps_sessions_in_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        "deepcritical_mcp.config.platformdirs.user_data_path", Mock(return_value=Path("~/.local/share/x"))
-    )
-    assert isinstance(open_backend(Settings().kept_for_user()), MemoryBackend)
-    assert list(tmp_path.iterdir()) == []
 
 
 SESSIONS = 5

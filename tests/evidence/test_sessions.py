@@ -17,6 +17,7 @@ from deepcritical_mcp.evidence.storage.chroma_backend import ServerBackend
 from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
 from tests.evidence.conftest import ChromaServer
 from tests.evidence.stand_ins import Clock, HashingModel, HeldModel, Registries, piece, registry_of
+from tests.evidence.test_copies import HERE, WRITING
 
 HOUR = 3_600.0
 PIECES = [
@@ -159,12 +160,6 @@ async def test_a_server_that_comes_back_is_used_again(
     server.stop()
 
 
-async def test_a_folder_that_cannot_be_written_is_a_clear_error(registries: Registries, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(EvidenceStoreError, match="DEEPCRITICAL_DATA_DIR"):
-        await registries(Settings(data_dir=tmp_path / "file")).open()
-
-
 async def test_vectors_of_two_models_never_meet(lasting_place: Settings, registries: Registries) -> None:
     old, new = HashingModel("old", 16), HashingModel("new", 24)
     first = registries(lasting_place, old)
@@ -185,31 +180,13 @@ async def test_vectors_of_two_models_never_meet(lasting_place: Settings, registr
 
 
 async def test_a_killed_process_loses_nothing_of_its_own_or_of_another_window(tmp_path: Path) -> None:
-    script = """
-import sys, anyio
-from pathlib import Path
-from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
-from tests.evidence.stand_ins import HashingModel, piece
-
-async def main():
-    settings = Settings(data_dir=Path(sys.argv[1]))
-    store = await SessionRegistry(settings, HashingModel(), open_backend(settings)).open()
-    print(store.session_id, flush=True)
-    for number in range(1_000_000):
-        outcome, = await store.add_evidence([piece(f"Finding {number}.", pmid=str(number))])
-        await store.keep_document("report", outcome.evidence.id)
-        print(outcome.evidence.id, flush=True)
-
-anyio.run(main)
-"""
-    command, ours = [sys.executable, "-c", script, str(tmp_path)], list[str]()
     async with registry_of(tmp_path) as registry:
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:  # noqa: ASYNC220
+        store = await registry.open()
+        await store.add_evidence(PIECES[:1])
+        acknowledged, ours = list[str](), [PIECES[0].id]
+        command = [sys.executable, "-c", WRITING, str(tmp_path), store.session_id]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=HERE) as process:  # noqa: ASYNC220
             assert process.stdout
-            session_id, *acknowledged = [process.stdout.readline().strip() for _ in range(2)]
-            store = await registry.get(session_id)
             for number in range(20):
                 (outcome,) = await store.add_evidence([piece(f"Ours {number}.", pmid=str(20_000_000 + number))])
                 ours.append(outcome.evidence.id)
@@ -218,13 +195,13 @@ anyio.run(main)
             acknowledged += [line.strip() for line in process.stdout if line.endswith("\n")]
         assert [one.status for one in await store.add_evidence([piece("At last.", pmid="30000000")])] == ["added"]
     async with registry_of(tmp_path) as registry:
-        store = await registry.get(session_id)
+        store = await registry.get(store.session_id)
         kept = {item.id for item in await store.page(0, 10_000)} - {*ours, "pubmed:30000000"}
         assert await store.count() == len(kept) + len(ours) + 1
         assert set(acknowledged) <= kept
         assert len(kept) <= len(acknowledged) + 1
-        assert await store.document("report") in (acknowledged[-1], *(kept - {*acknowledged}))
-        assert await store.search_similar("Finding 3.", max_results=1)
+        assert await store.document("report") in (*acknowledged[-2:], *(kept - {*acknowledged}))
+        assert await store.search_similar("Zinc in case 103.", max_results=1)
         assert not store.warnings()[1:]
 
 

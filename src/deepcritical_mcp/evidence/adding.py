@@ -118,8 +118,7 @@ class Batch:
         """Decide what to do with each publication, then write what is new or has changed. None: there is no room."""
         neighbors = self._neighbors(publications)
         decisions = [self._decide(*new, near) for new, near in zip(publications, neighbors, strict=True)]
-        if self._written:
-            self._catalogue.space.write([self._catalogue.item_or_successor(id) for id in self._written], self._vectors)
+        self._catalogue.space.write([self._catalogue.item_or_successor(id) for id in self._written], self._vectors)
         if gone := [id for id in self._removed if id not in self._catalogue]:
             self._catalogue.space.remove(gone)
         self._vectors.clear()
@@ -136,8 +135,7 @@ class Batch:
             if item.vectors == start and not has_other_texts(item.publication, publication):
                 items.append(replace(item, vectors=start + len(vectors)))
                 new[item.id] = vectors
-        if items:
-            self._catalogue.space.write(items, new)
+        self._catalogue.space.write(items, new)
         for item in items:
             self._catalogue.put(item)
         self.link(publication.id for publication, start, _ in rows if not start)

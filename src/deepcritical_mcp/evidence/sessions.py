@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import math
@@ -20,6 +21,7 @@ from deepcritical_mcp.evidence.session_access import Embedder, SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.stored_items import (
     KeptSession,
+    check_title_is_free,
     is_session_id,
     new_session_id,
     session_title,
@@ -87,27 +89,32 @@ class SessionRegistry:
         self._next_sweep = 0.0
         self.keeps_for = settings.session_ttl or backend.ttl
 
-    async def open(self, *, owner: str = "", title: str = "") -> EvidenceStore:
-        """Open a fresh session that belongs to `owner`, with a title that nobody can take for an id.
+    async def open(self, *, owner: str = "", title: str = "", is_only: bool = False) -> EvidenceStore:
+        """Open a fresh session that belongs to `owner`, with a title that nobody can take for an id. If it `is_only`,
+        no other session of the owner may have that title.
 
         Raises:
-            InvalidInputError: this cannot be a title; see `session_title`.
+            InvalidInputError: this cannot be a title, see `session_title`, or another session has it.
             SessionFullError: the owner's open sessions hold as much evidence as they may.
             EvidenceStoreError: it cannot be created.
         """
         title, digest = session_title(title) if title else "", _digest(owner)
-        if digest:  # opening many must not push out other owners' sessions
-            own = [session for session in self._sessions.values() if session.space.rows.info.owner == digest]
-            if sum(session.size for session in own) >= self._settings.max_evidence_per_caller:
-                raise SessionFullError(
-                    f"Your open sessions together hold {self._settings.max_evidence_per_caller:,} items of evidence, "
-                    "which is the limit. Continue in one of them."
-                )
-            await self._end(own, len(own) - self._settings.max_sessions_per_caller + 1)
-        session_id, now = new_session_id(), self._clock()
-        info = KeptSession(title=title, created=now, used=now, owner=digest, model=self._embedder.name)
-        async with self._lock(session_id):
-            return await self._opened(session_id, lambda: self.backend.create(session_id, info))
+        naming = self._lock(("titles of", owner)) if is_only else contextlib.nullcontext()
+        async with naming:  # two calls at once do not open two with the same title
+            if is_only:
+                check_title_is_free(title, await self.sessions(owner=owner))
+            if digest:  # opening many must not push out other owners' sessions
+                own = [session for session in self._sessions.values() if session.space.rows.info.owner == digest]
+                if sum(session.size for session in own) >= self._settings.max_evidence_per_caller:
+                    raise SessionFullError(
+                        f"Your open sessions together hold {self._settings.max_evidence_per_caller:,} items of "
+                        "evidence, which is the limit. Continue in one of them."
+                    )
+                await self._end(own, len(own) - self._settings.max_sessions_per_caller + 1)
+            session_id, now = new_session_id(), self._clock()
+            info = KeptSession(title=title, created=now, used=now, owner=digest, model=self._embedder.name)
+            async with self._lock(session_id):
+                return await self._opened(session_id, lambda: self.backend.create(session_id, info, is_only=is_only))
 
     async def get(self, session_id: str, *, owner: str = "") -> EvidenceStore:
         """The session with this id, opened if it is not open.
@@ -153,10 +160,6 @@ class SessionRegistry:
         if found is None:
             raise SessionNotFoundError()
         return await self.get(found.session_id, owner=owner)
-
-    def naming(self, *, owner: str = "") -> anyio.Lock:
-        """Held from the check whether `owner` already has a title until a session has been given it."""
-        return self._lock(("titles of", owner))
 
     def kept_until(self, session_id: str) -> float:
         """When an open session is deleted if nobody uses it (Unix seconds); 0.0 if it is not kept, or not yet."""

@@ -166,8 +166,7 @@ class EvidenceStore(SessionAccess):
 
     async def text(self, id: str) -> tuple[Publication, Text] | None:
         """The stored text with that id (see `Publication.id_of`), and the publication that it belongs to."""
-        async with self._session() as catalogue:
-            return stored_text(catalogue, id)
+        return await self._read(lambda catalogue: stored_text(catalogue, id))
 
     async def passages(self, query: str, found: Found, lengths: Sequence[int]) -> tuple[Evidence, ...]:
         """The evidence of a search; abstracts and notes by the sentences that answer `query` best: about as many
@@ -235,8 +234,7 @@ class EvidenceStore(SessionAccess):
 
     async def get(self, ids: Sequence[str]) -> dict[str, Evidence]:
         """The session's evidence with these ids; a PMID or DOI that became known later counts as an id."""
-        async with self._session() as catalogue:
-            return await run_sync(shown_items, catalogue, ids, abandon_on_cancel=True)
+        return await self._read(lambda catalogue: shown_items(catalogue, ids))
 
     async def publications(self, ids: Sequence[str]) -> dict[str, Publication]:
         """The session's publications with these ids, with all their texts, linked to nearly identical ones."""
@@ -254,8 +252,7 @@ class EvidenceStore(SessionAccess):
 
     async def known(self, publications: Sequence[Publication]) -> list[str]:
         """For each publication, its id in the session; "" if the session does not have it."""
-        async with self._session() as catalogue:
-            return await run_sync(identified, catalogue, publications, abandon_on_cancel=True)
+        return await self._read(lambda catalogue: identified(catalogue, publications))
 
     async def page(self, offset: int, limit: int) -> list[Evidence]:
         """At most `limit` items from `offset` on, in insertion order; of a long text its beginning."""
@@ -266,8 +263,7 @@ class EvidenceStore(SessionAccess):
 
     async def ids(self) -> list[str]:
         """All ids in insertion order."""
-        async with self._session() as catalogue:
-            return catalogue.ids()
+        return await self._read(Catalogue.ids)
 
     async def count(self) -> int:
         """The number of publications in the session."""
@@ -331,8 +327,7 @@ class EvidenceStore(SessionAccess):
                 changed = [*(item.place for item in items), *catalogue.unlinked(gone)]
                 for item in changed:
                     catalogue.put(item)
-                if changed:
-                    catalogue.space.write(changed, {})
+                catalogue.space.write(changed, {})
                 return [item.publication for item in items]
 
             return await self._write_alone(write)
@@ -385,8 +380,7 @@ class EvidenceStore(SessionAccess):
                 if after and after != catalogue.item(after.id):
                     changed[after.id] = after
                     catalogue.put(after)
-            if changed:
-                catalogue.space.write([*changed.values()], {})
+            catalogue.space.write([*changed.values()], {})
 
         for some in batches(causes, WRITTEN_AT_ONCE):
             await self._write_alone(partial(write, some))

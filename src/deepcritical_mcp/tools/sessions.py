@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionNotFoundError
-from deepcritical_mcp.evidence.storage.stored_items import ID_PREFIX, folded_title
+from deepcritical_mcp.evidence.storage.stored_items import ID_PREFIX, folded_title, minute
 from deepcritical_mcp.models import (
     CitationSource,
     ClearResult,
@@ -31,7 +31,6 @@ from deepcritical_mcp.tools.arguments.call_session import (
     finds_titles,
     has_word,
     is_local,
-    minute,
     opens_new,
     own_sessions,
     read_session,

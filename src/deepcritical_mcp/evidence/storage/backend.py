@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import SessionBusyError, SessionNotFoundError
+from deepcritical_mcp.errors import InvalidInputError, SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError, SessionFile
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, Vector, packed, unpacked
 from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex
@@ -95,19 +95,16 @@ class Space:
     def write(self, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:
         """Add items, or overwrite those with the same ids. An item says how many vectors it has (`KeptItem.vectors`):
         `vectors` has the last of these, by id; the first ones stay as they are stored, and surplus ones are deleted."""
+        if not items:
+            return
         firsts = {item.id: item.vectors - len(vectors.get(item.id, ())) for item in items}
         with self._changing() as change:
             # Where there are no transactions, no item may ever stand beside vectors of another text.
             fewer = [id for id, first in firsts.items() if self.table.count(id) > first]
-            for id in fewer:
-                self.table.put(id, (), firsts[id])
-            self._keep_vectors(fewer)
+            self._keep_vectors(dict.fromkeys(fewer, ()), firsts)
             self.rows.put("item", [(item.id, packed(item)) for item in items], change)
             self.rows.delete("derived", [item.id for item in items])
-            more = [id for id in firsts if len(vectors.get(id, ()))]
-            for id in more:
-                self.table.put(id, vectors[id], firsts[id])
-            self._keep_vectors(more)
+            self._keep_vectors({id: vectors[id] for id in firsts if len(vectors.get(id, ()))}, firsts)
 
     def remove(self, ids: Iterable[str]) -> None:
         """Delete the items with these ids, if they are there."""
@@ -136,10 +133,9 @@ class Space:
         """Keep texts that are no evidence, by name, in place of earlier ones; "" deletes one."""
         with self.lock:
             self._begin()
-            if kept := [(name, text.encode("utf-8", "surrogatepass")) for name, text in contents.items() if text]:
-                self.rows.put("document", kept)
-            if gone := [name for name, text in contents.items() if not text]:
-                self.rows.delete("document", gone)
+            kept = [(name, text.encode("utf-8", "surrogatepass")) for name, text in contents.items() if text]
+            self.rows.put("document", kept)
+            self.rows.delete("document", [name for name, text in contents.items() if not text])
 
     def documents(self, names: Sequence[str]) -> dict[str, str]:
         """The texts that any process has kept under these names, in their order."""
@@ -153,7 +149,11 @@ class Space:
 
     def _begin(self) -> None:
         if self._create is not None:  # who reads in another thread may still read the empty session
-            self.rows, self._create = self._create(self.rows.info), None
+            try:
+                self.rows, self._create = self._create(self.rows.info), None
+            except InvalidInputError:
+                self.rows.record(title="")
+                raise
             self._state = self.rows.state()
 
     @contextlib.contextmanager
@@ -172,17 +172,19 @@ class Space:
         """Vectors of two models cannot be compared."""
         if self.rows.info.model != self._model:
             raise SessionBusyError(
-                "This session is open in another window, with another embedding model (DEEPCRITICAL_EMBEDDING_MODEL). "
-                'Use the same in both, or pass "new" as session_id to open a fresh session.'
+                "Another window has opened this session with another embedding model (DEEPCRITICAL_EMBEDDING_MODEL). "
+                'Close it and restart this server, use one model in both, or pass session_id="new" for a fresh session.'
             )
 
     def _known(self, items: Iterable[KeptItem]) -> list[KeptItem]:
         """Items that were read, with as many vectors as they have."""
         return [replace(item, vectors=self.table.count(item.id)) for item in items]
 
-    def _keep_vectors(self, ids: Sequence[str]) -> None:
-        """Store the vectors of items as the table has them."""
-        kept = {id: self.table.get(id) for id in ids}
+    def _keep_vectors(self, vectors: Mapping[str, Sequence[Vector]], firsts: Mapping[str, int]) -> None:
+        """Store the vectors of items, by id, after the first ones, which stay."""
+        for id, some in vectors.items():
+            self.table.put(id, some, firsts[id])
+        kept = {id: self.table.get(id) for id in vectors}
         written = ((id, some) for id, some in kept.items() if some is not None)
         self.rows.put("vectors", [(id, len(some).to_bytes(4) + some.astype("<f4").tobytes()) for id, some in written])
         self.rows.delete("vectors", [id for id, some in kept.items() if some is None])
@@ -212,7 +214,8 @@ class Backend(Protocol):
         warning: what every result must say about where sessions are kept; "" = nothing.
         configured: the backend as the settings describe it, None if they do not choose it; connects to nothing yet.
         create: creates a session and opens it; where that costs something, only when something is first kept in it.
-            Raises EvidenceStoreError if it cannot be created.
+            Raises EvidenceStoreError if it cannot be created. If its title `is_only` its own, that write raises
+            InvalidInputError if another process has given the owner a session of that title meanwhile.
         open: opens a kept session; if its vectors are not from `model`, they are discarded. Raises
             SessionNotFoundError if there is no such session, SessionBusyError if another process has locked it, and
             EvidenceStoreError if it cannot be read.
@@ -232,7 +235,7 @@ class Backend(Protocol):
 
     @classmethod
     def configured(cls, settings: Settings) -> Self | None: ...
-    def create(self, session_id: str, info: KeptSession) -> Space: ...
+    def create(self, session_id: str, info: KeptSession, *, is_only: bool = False) -> Space: ...
     def open(self, session_id: str, model: str) -> Space: ...
 
     def release(self, space: Space) -> None:
@@ -306,7 +309,7 @@ class MemoryBackend(Backend):
     def configured(cls, settings: Settings) -> Self | None:
         return cls(limit=settings.max_sessions)
 
-    def create(self, session_id: str, info: KeptSession) -> Space:
+    def create(self, session_id: str, info: KeptSession, *, is_only: bool = False) -> Space:
         return Space(session_id, SessionFile.create(None, info))
 
     def open(self, session_id: str, model: str) -> Space:

@@ -46,7 +46,7 @@ class ServerBackend(Backend):
         ours = settings.of(ChromaServerSettings)
         return cls(ours, limit=settings.max_sessions) if ours.chroma_url.get_secret_value() else None
 
-    def create(self, session_id: str, info: KeptSession) -> Space:
+    def create(self, session_id: str, info: KeptSession, *, is_only: bool = False) -> Space:
         return Space(session_id, ServerRows.create(self._client(), session_id, info))
 
     def open(self, session_id: str, model: str) -> Space:

@@ -12,7 +12,7 @@ import sqlite3
 import sys
 import tempfile
 import zlib
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -29,10 +29,19 @@ from deepcritical_mcp.evidence.storage.session_file import (
     BUSY_SECONDS,
     DamagedFileError,
     SessionFile,
+    closed_on_failure,
     failures,
+    restore_beginning,
     salvaged,
 )
-from deepcritical_mcp.evidence.storage.stored_items import UNKNOWN, UNREAD_TITLE, KeptSession, is_session_id, packed
+from deepcritical_mcp.evidence.storage.stored_items import (
+    UNKNOWN,
+    UNREAD_TITLE,
+    KeptSession,
+    check_title_is_free,
+    is_session_id,
+    packed,
+)
 from deepcritical_mcp.evidence.storage.version_0_2 import is_old_session, old_info, old_session
 from deepcritical_mcp.net.cache import Cache, make_private_folder
 
@@ -70,14 +79,9 @@ class IdleTimes:
 
     def _write(self, at: float, idle: Mapping[str, tuple[float, float]]) -> None:
         text = json.dumps({"at": at, "idle": idle})
-        new = self._path.with_name(f"{self._path.name}-{secrets.token_hex(4)}")
-        try:
+        with _replacement(self._path) as new:
             new.touch(0o600)
             new.write_text(json.dumps({"checksum": zlib.crc32(text.encode()), "times": text}), "utf-8")
-            new.replace(self._path)
-        except OSError:
-            new.unlink(missing_ok=True)
-            raise
 
     def _read(self) -> tuple[float, dict[str, tuple[float, float]]]:
         try:
@@ -98,6 +102,8 @@ logger = logging.getLogger(__name__)
 MAX_OPEN = 256
 """An open session has up to two file descriptors."""
 SUFFIX = ".sqlite3"
+UNFINISHED = ".new"
+"""The suffix of a file that is being written."""
 EXPIRED_SECONDS = 30 * 86_400.0
 """For how long an expired session can be restored."""
 LISTING_PATIENCE = 0.2
@@ -130,7 +136,8 @@ class FolderBackend(Backend):
         self._idle = IdleTimes(data_dir / "idle.json")
         self._replacing = FileLock(data_dir / "replacing.lock", mode=0o600, thread_local=False)
         """Held while a session's file is being made, from reading its contents until the file exists."""
-        self._unwritten: dict[str, KeptSession] = {}
+        self._unwritten: dict[str, tuple[KeptSession, bool]] = {}
+        """Each with whether no other session of its owner may have its title."""
         self._opened: dict[str, tuple[int, int]] = {}
         """The device and the number of each open file."""
 
@@ -138,15 +145,16 @@ class FolderBackend(Backend):
     def configured(cls, settings: Settings) -> Self | None:
         return cls(settings.data_dir, limit=settings.max_sessions) if settings.data_dir else None
 
-    def create(self, session_id: str, info: KeptSession) -> Space:
+    def create(self, session_id: str, info: KeptSession, *, is_only: bool = False) -> Space:
         with failures("open a session"):
             self._make_folders()
-        self._unwritten[session_id] = info
+        self._unwritten[session_id] = info, is_only
         return Space(session_id, SessionFile.create(None, info), partial(self._created, session_id))
 
     def open(self, session_id: str, model: str) -> Space:
         if session_id in self._unwritten:  # closed since, because others were used
-            return self.create(session_id, replace(self._unwritten[session_id], model=model))
+            info, is_only = self._unwritten[session_id]
+            return self.create(session_id, replace(info, model=model), is_only=is_only)
         path = self._path(session_id)
         try:
             with failures("open the session"):
@@ -154,12 +162,9 @@ class FolderBackend(Backend):
         except SessionNotFoundError:
             self._upgrade(session_id)
         file = self._checked(path)
-        try:
+        with closed_on_failure(file):
             space = Space.of_model(session_id, file, model)
             self._opened[session_id] = _number(path)
-        except BaseException:
-            file.close()
-            raise
         return space
 
     def release(self, space: Space) -> None:
@@ -169,12 +174,11 @@ class FolderBackend(Backend):
     def delete(self, space: Space) -> None:
         self.release(space)
         if self._unwritten.pop(space.session_id, None) is None:
-            self._move_all(space.session_id, "trash")
+            self._move_all(self._paths(space.session_id, "sessions"), "trash")
 
     def discard(self, session_id: str, owner: str) -> bool:
         found = self._owned(session_id, owner, "sessions")
-        for path in reversed(found):
-            self._move(path, "trash")
+        self._move_all(found, "trash")
         return bool(found)
 
     def restore(self, session_id: str, owner: str) -> None:
@@ -223,10 +227,10 @@ class FolderBackend(Backend):
             if idle[name] < limits[place] or used[path] > now - limits[place] or path.stem in self._opened:
                 continue
             with contextlib.suppress(DeepCriticalError):  # the next look tries again
-                if place != "sessions" or path.suffix == ".new":
+                if place != "sessions" or path.suffix == UNFINISHED:
                     self._purge(path)
                 elif path.suffix == SUFFIX:  # a session of an earlier version stays until it is opened
-                    self._move_all(path.stem, "expired")
+                    self._move_all(self._paths(path.stem, "sessions"), "expired")
                     logger.warning("session %s has not been used for %.3g days", path.stem, ttl / 86_400)
 
     def check(self) -> None:
@@ -258,7 +262,7 @@ class FolderBackend(Backend):
         with contextlib.suppress(FileNotFoundError):
             for path in (self.data_dir / place).iterdir():
                 is_ours = is_session_id(path.name.partition(".")[0]) and not path.is_symlink()
-                if is_ours and (path.suffix == SUFFIX or path.suffix == ".new" or is_old_session(path)):
+                if is_ours and (path.suffix in (SUFFIX, UNFINISHED) or is_old_session(path)):
                     yield path
 
     def _infos(self, place: Place, owner: str | None) -> dict[str, KeptSession]:
@@ -266,7 +270,7 @@ class FolderBackend(Backend):
         with failures("list the sessions"):
             for path in self._all(place):
                 if path.suffix in ("", SUFFIX) and (info := self._info(path)) and owner in (None, info.owner):
-                    found.setdefault(path.stem, info)
+                    found.setdefault(path.stem, replace(info, session_id=path.stem))
         return found
 
     def _info(self, path: Path) -> KeptSession:
@@ -282,19 +286,29 @@ class FolderBackend(Backend):
     def _created(self, session_id: str, info: KeptSession) -> SessionFile:
         """A new session's file, which gets its name when it is complete."""
         path = self._path(session_id)
-        with _new_file(path, replace(info, items=-1, searches=-1)):  # until they are counted
-            pass
+        opened, is_only = self._unwritten[session_id]
+        is_checked = is_only and info.title == opened.title
+        with self._alone() if is_checked else contextlib.nullcontext():
+            if is_checked:  # another process may have given the title to another session since
+                check_title_is_free(info.title, [*self._infos("sessions", info.owner).values()])
+            with _new_file(path, replace(info, items=-1, searches=-1)):  # until they are counted
+                pass
         self._unwritten.pop(session_id, None)
         self._opened[session_id] = _number(path)
         return SessionFile.open(path)
 
     def _checked(self, path: Path) -> SessionFile:
         """The open file, as it was written or repaired."""
+        if unfinished := [*path.parent.glob(f"{path.stem}.*{UNFINISHED}*")]:  # a repair was killed, or has not ended
+            with contextlib.suppress(EvidenceStoreError, SessionBusyError), self._alone():
+                for one in unfinished:
+                    one.unlink(missing_ok=True)
         with contextlib.suppress(DamagedFileError):
             return SessionFile.open(path, whole=True)
         with self._alone():
             with contextlib.suppress(DamagedFileError):
-                return SessionFile.open(path, whole=True)  # another process may have repaired it
+                restore_beginning(path)
+                return SessionFile.open(path, whole=True)  # nothing else is damaged, or another process repaired it
             with failures("open the session"), _without_writers(path), path.open("rb") as damaged:
                 self._repair(path, damaged.read())  # closing it earlier would release the lock
         return SessionFile.open(path, whole=True)
@@ -334,9 +348,9 @@ class FolderBackend(Backend):
         except Timeout:
             raise SessionBusyError("Another process is repairing a session. Try again in a minute.") from None
 
-    def _move_all(self, session_id: str, place: Place) -> None:
+    def _move_all(self, paths: Sequence[Path], place: Place) -> None:
         """Move a session, its file last: without the file, the folder of version 0.2 would count again."""
-        for path in reversed(self._paths(session_id, "sessions")):
+        for path in reversed(paths):
             self._move(path, place)
 
     def _move(self, path: Path, place: Place) -> None:
@@ -355,16 +369,15 @@ class FolderBackend(Backend):
                     journal.replace(_journal(target))
 
     def _purge(self, path: Path) -> None:
-        """Delete what can no longer be restored, after the cache of vectors, which has those of its texts too; if
-        another program has locked the cache, both are left to a later look."""
+        """Delete what can no longer be restored, and what else has the session's name: copies, journals, and what was
+        never finished. The cache of vectors, which has those of its texts too, comes first; if another program has
+        locked it, all is left to a later look."""
         with failures("delete an old session"):
             if self._vectors.clear() is not None:
-                is_last = not self._paths(path.stem, "sessions")
-                places: tuple[Place, ...] = ("damaged", "sessions") if is_last else ()
-                others = (one for place in places for one in self._all(place))
-                aside = [one for one in others if one.name.partition(".")[0] == path.stem]
+                places = () if self._paths(path.stem, "sessions") else ("damaged", "sessions")
+                aside = [one for place in places for one in (self.data_dir / place).glob(f"{path.stem}.*")]
                 for one in (_journal(path), path, *aside):
-                    shutil.rmtree(one) if one.is_dir() else one.unlink(missing_ok=True)
+                    shutil.rmtree(one) if one.is_dir() and not one.is_symlink() else one.unlink(missing_ok=True)
         self._vectors.close()
 
     def _make_folders(self) -> None:
@@ -379,16 +392,23 @@ class FolderBackend(Backend):
 
 @contextlib.contextmanager
 def _new_file(path: Path, info: KeptSession) -> Generator[SessionFile]:
-    """A file to fill, which then takes its name, whole."""
-    new = path.with_suffix(f".{secrets.token_hex(4)}.new")
-    file = SessionFile.create(new, info)
-    try:
+    """A session's file to fill, which then takes its name, whole."""
+    with (
+        failures("open a session"),
+        _replacement(path) as new,
+        contextlib.closing(SessionFile.create(new, info)) as file,
+    ):
         yield file
-        file.close()
-        with failures("open a session"):
-            new.replace(path)
+
+
+@contextlib.contextmanager
+def _replacement(path: Path) -> Generator[Path]:
+    """The path of a file to write, which then takes the place of `path`."""
+    new = path.with_suffix(f".{secrets.token_hex(4)}{UNFINISHED}")
+    try:
+        yield new
+        new.replace(path)
     except BaseException:
-        file.close()
         with contextlib.suppress(OSError):
             new.unlink(missing_ok=True)
         raise
@@ -407,11 +427,12 @@ def _without_writers(path: Path) -> Generator[None]:
     try:
         with failures("move the session"):
             try:
-                connection.execute("BEGIN IMMEDIATE")
+                # With the pragma, a file that was cut off is locked, too.
+                connection.executescript("PRAGMA writable_schema = ON; BEGIN IMMEDIATE")
             except sqlite3.Error as error:
                 if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
                     raise
-                # it is damaged or read-only: nobody writes to it
+                # it is read-only, or no database at all: nobody writes to it
         if sys.platform == "win32":
             connection.close()  # an open file cannot be moved there
         yield

@@ -38,6 +38,8 @@ PAGE = 200
 """Rows read at once."""
 PAGE_SIZE = 4_096
 """Bytes; SQLite's default, with which all our files are made."""
+BEGINNING = b"SQLite format 3\0\x10\x00\x01\x01\x00\x40\x20\x20"
+"""The first bytes of all our files; where there are others, SQLite locks nothing, so that somebody may be writing."""
 MAX_NAMED = 20
 COUNTED: tuple[RowKind, ...] = ("item", "document")
 """The kinds whose rows are counted; rows of other kinds can be rebuilt."""
@@ -146,7 +148,7 @@ class SessionFile:
             if not path.is_file():  # reading a pipe would block
                 raise EvidenceStoreError(NOTHING_LEFT)
             connection = _connected(f"{path.absolute().as_uri()}?mode=rw", patience)
-        try:
+        with closed_on_failure(connection):
             file = cls(connection, UNKNOWN)
             file.refresh()
             if whole:
@@ -157,9 +159,6 @@ class SessionFile:
                     is_whole = is_ok and file._rows == connection.execute(_COUNT).fetchone()[0]
                     if not (is_whole and all(row.is_intact(file.info.owner) for row in rows)):
                         raise DamagedFileError()
-        except BaseException:
-            connection.close()
-            raise
         return file
 
     def close(self) -> None:
@@ -298,7 +297,6 @@ def salvaged(data: bytes) -> tuple[KeptSession, Sequence[Row]]:
     Raises:
         EvidenceStoreError: nothing can be read.
     """
-    info, count = None, 0
     with contextlib.closing(_connected(":memory:")) as connection:
         connection.executescript(_SCHEMA)
         size = -(-len(data) // PAGE_SIZE)
@@ -309,9 +307,11 @@ def salvaged(data: bytes) -> tuple[KeptSession, Sequence[Row]]:
         numbers = {number for number, _, _ in names} | {number for (number,) in _read(connection, _NUMBERS, len(data))}
         found = {Row(*values) for number in numbers for values in _read(connection, _NUMBERED, 1, number)}
         found |= {Row(*values) for values in _read(connection, _COPY, 1)}
+    own: list[tuple[KeptSession, int, int]] = []
     for row in (row for row in found if row.kind == "session" and row.is_intact("")):
         with contextlib.suppress(DamagedFileError):
-            info, count, _ = _own_row_of(row.value)
+            own.append(_own_row_of(row.value))
+    info, count, change = max(own, key=lambda one: one[2], default=(None, 0, 0))
     rows = [row for row in found if row.kind != "session" and row.is_intact(info.owner if info else "")]
     rows.sort(key=lambda row: row.change)
     if not (info or rows):
@@ -321,13 +321,27 @@ def salvaged(data: bytes) -> tuple[KeptSession, Sequence[Row]]:
     ids = [key for kind, key in lost if kind == "item"][:MAX_NAMED]
     others = max(count - len(there), len(lost)) - len(ids)
     named = ", ".join([*ids, *([counted(others, "other entry", "other entries")] if others > 0 else [])])
+    # Rows that a later change wrote, or two rows about the session, are left by a change that was not finished.
+    is_certain = len({(rows, last) for _, rows, last in own}) == 1 and all(row.change <= change for row in rows)
     said = f"Lost: {named}." if named else "Nothing is known to be lost."
+    if not is_certain:
+        said = f"Lost: {named}. What else is lost is not known." if named else "What is lost is not known."
     damage = (
         f"This session's file was found damaged on {datetime.now(UTC):%Y-%m-%d}. "
         f"{counted(sum(kind == 'item' for kind, _ in there), 'item')} could be read. "
-        f'{said if info else "What is lost is not known."} A copy of the damaged file is in the folder "damaged".'
+        f'{said} A copy of the damaged file is in the folder "damaged".'
     )
     return replace(info or replace(UNKNOWN, title="(recovered)"), damage=damage), rows
+
+
+def restore_beginning(path: Path) -> None:
+    """Overwrite other first bytes by those that all our files have, in a file that has whole pages as ours do."""
+    with path.open("r+b") as file:
+        size = path.stat().st_size
+        has_pages = size > 0 and size % PAGE_SIZE == 0
+        if has_pages and file.read(len(BEGINNING)) != BEGINNING:
+            file.seek(0)
+            file.write(BEGINNING)
 
 
 def _read(connection: sqlite3.Connection, query: str, most: int, *given: Any) -> Iterator[tuple[Any, ...]]:
@@ -411,9 +425,16 @@ def _connected(address: str, patience: float | None = None) -> sqlite3.Connectio
     )
     # What is damaged does not fit its checksum.
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
-    try:
+    with closed_on_failure(connection):
         connection.executescript(_PRAGMAS)
-    except BaseException:
-        connection.close()
-        raise
     return connection
+
+
+@contextlib.contextmanager
+def closed_on_failure(file: sqlite3.Connection | SessionFile) -> Generator[None]:
+    """Close a file that was just opened, unless it can be used."""
+    try:
+        yield
+    except BaseException:
+        file.close()
+        raise

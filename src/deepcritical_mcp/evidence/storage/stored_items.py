@@ -104,11 +104,6 @@ class KeptSession:
     owner: str = ""
     model: str = ""
 
-    @property
-    def size(self) -> str:
-        """How much it holds, in words."""
-        return counted(self.items, "item") if self.items >= 0 else "size unknown"
-
 
 UNKNOWN = KeptSession(items=-1, searches=-1)
 """A session of which nothing is known."""
@@ -214,6 +209,36 @@ def title_of_query(query: str) -> str:
     return title if _is_free(title) else f'"{title}"'
 
 
+def described(session: KeptSession, *, titled: bool = False) -> str:
+    """A session's id, its title if it is to be `titled`, its size and last use."""
+    facts = [f'{session.session_id} = "{session.title}"' if titled else session.session_id]
+    facts += [counted(session.items, "item")] if session.items >= 0 else []
+    facts += [f"last used {minute(session.used)} UTC"] if session.used else []
+    return ", ".join(facts)
+
+
+def minute(at: float) -> str:
+    """A time (Unix seconds) as "2026-11-23 04:45" in UTC; "" for 0.0, which is unknown."""
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}" if at else ""
+
+
+def check_title_is_free(title: str, sessions: Sequence[KeptSession]) -> None:
+    """Check that none of `sessions` (latest use first) has that title.
+
+    Raises:
+        InvalidInputError: one has, or several have; the message says how to continue the latest.
+    """
+    same = _titled(sessions, folded_title(title))
+    if same:
+        latest = same[0]
+        name = latest.session_id if len(same) > 1 else latest.title
+        told = (
+            f'You have a session with the title "{latest.title}" already ({described(latest)}). Pass '
+            f'session_id="{name}" to continue it, or another title for a new one.'
+        )
+        raise InvalidInputError(told, details={"session_id": latest.session_id})
+
+
 def with_title(sessions: Sequence[KeptSession], title: str) -> KeptSession | None:
     """The one of `sessions` (latest use first) with that title, else the only one whose title begins so. Case and
     blanks do not matter.
@@ -222,14 +247,11 @@ def with_title(sessions: Sequence[KeptSession], title: str) -> KeptSession | Non
         AmbiguousSessionError: there are several.
     """
     key = folded_title(title)
-    exact = [one for one in sessions if one.title and folded_title(one.title) == key]
+    exact = _titled(sessions, key)
     found = exact or [one for one in sessions if key and folded_title(one.title).startswith(key)]
     if len(found) > 1:
         have = "the title" if exact else "titles that begin with"
-        lines: list[str] = []
-        for one in found[:MAX_NAMED]:
-            used = f", last used {datetime.fromtimestamp(one.used, UTC):%Y-%m-%d %H:%M} UTC" if one.used else ""
-            lines.append(f'{one.session_id} = "{one.title}", {one.size}{used}')
+        lines = [described(one, titled=True) for one in found[:MAX_NAMED]]
         more = f", and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
         raise AmbiguousSessionError(
             f'{len(found)} sessions have {have} "{clean_line(title)[:MAX_TITLE]}". '
@@ -237,6 +259,11 @@ def with_title(sessions: Sequence[KeptSession], title: str) -> KeptSession | Non
             [one.session_id for one in found],
         )
     return found[0] if found else None
+
+
+def _titled(sessions: Sequence[KeptSession], folded: str) -> list[KeptSession]:
+    """Those of `sessions` that have exactly that title, see `folded_title`."""
+    return [one for one in sessions if one.title and folded_title(one.title) == folded]
 
 
 def _is_free(title: str) -> bool:

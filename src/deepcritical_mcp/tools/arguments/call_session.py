@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -22,13 +21,19 @@ from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import (
     ConfigurationError,
     DeepCriticalError,
-    InvalidInputError,
     SessionNotFoundError,
     SessionRequiredError,
 )
-from deepcritical_mcp.evidence.storage.stored_items import ID_PREFIX, MAX_TITLE, UNREAD_TITLE, folded_title
+from deepcritical_mcp.evidence.storage.stored_items import (
+    ID_PREFIX,
+    MAX_TITLE,
+    UNREAD_TITLE,
+    described,
+    folded_title,
+    minute,
+)
 from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
-from deepcritical_mcp.text import clipped, counted
+from deepcritical_mcp.text import clipped
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -49,14 +54,6 @@ NOT_KNOWN = "If an earlier result names another session_id, pass that one."
 def opens_new(session_id: str) -> bool:
     """Whether this asks for a new session: "new", or "new: its title"."""
     return session_id.partition(":")[0].strip() == "new"
-
-
-def described(session: KeptSession) -> str:
-    """A session's id, size and last use."""
-    facts = [session.session_id]
-    facts += [counted(session.items, "item")] if session.items >= 0 else []
-    facts += [f"last used {minute(session.used)} UTC"] if session.used else []
-    return ", ".join(facts)
 
 
 def has_word(title: str, word: str) -> bool:
@@ -97,11 +94,6 @@ def beginning_note(others: Sequence[KeptSession], *, is_new: bool, is_empty: boo
         f"This session is {state}. Kept before, last used first: {named}.{more} To continue the first of "
         f'these, pass session_id="{latest[0].session_id}".{stay}'
     )
-
-
-def minute(at: float) -> str:
-    """A time (Unix seconds) as "2026-11-23 04:45" in UTC; "" for 0.0, which is unknown."""
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}" if at else ""
 
 
 def day(at: float) -> str:
@@ -231,19 +223,10 @@ async def read_session(ctx: ToolContext, session_id: str) -> EvidenceStore:
 async def _named_session(ctx: ToolContext, session_id: str) -> CallSession:
     if not opens_new(session_id):
         return replace(await continued(ctx, await read_session(ctx, session_id)), announce=False)
-    registry, owner = (await application(ctx).services()).sessions, caller()
+    registry = (await application(ctx).services()).sessions
     title = session_id.partition(":")[2].strip()
-    async with registry.naming(owner=owner):  # two calls at once do not open two with the same title
-        own = await registry.sessions(owner=owner) if title and finds_titles(ctx) else []
-        if same := [one for one in own if folded_title(one.title) == folded_title(title)]:
-            latest = same[0]
-            name = latest.session_id if len(same) > 1 else latest.title
-            told = (
-                f'You have a session with the title "{latest.title}" already ({described(latest)}). Pass '
-                f'session_id="{name}" to continue it, or another title for a new one.'
-            )
-            raise InvalidInputError(told, details={"session_id": latest.session_id})
-        return await continued(ctx, await registry.open(owner=owner, title=title))
+    is_only = bool(title) and finds_titles(ctx)
+    return await continued(ctx, await registry.open(owner=caller(), title=title, is_only=is_only))
 
 
 def _must_be_named(registry: SessionRegistry, key: str) -> bool:
@@ -259,11 +242,10 @@ def finds_titles(ctx: ToolContext) -> bool:
 
 async def own_sessions(ctx: ToolContext) -> list[KeptSession]:
     """The caller's sessions, the last used first; of callers without a name only the connection's default session."""
-    registry = (await application(ctx).services()).sessions
-    sessions = await registry.sessions(owner=caller())
+    sessions = await (await application(ctx).services()).sessions.sessions(owner=caller())
     if finds_titles(ctx):
         return sessions
-    own = registry.defaults.get((_default_key(ctx), caller()), "")
+    own = await current_id(ctx)
     return [one for one in sessions if one.session_id == own]
 
 
