@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import chain, combinations
 from typing import NamedTuple
 
 from deepcritical_mcp.data_files import data_table
@@ -240,25 +240,30 @@ def _tokens(text: str) -> list[_Token]:
 def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
     """The numbers of a claim that a sentence of the passage gives to another of the claim's groups or outcomes, each
     with the words around it there."""
-    here, told = _tokens(claim) if len(claim) <= MAX_CLAIM else [], dict[str, None]()
+    here = _tokens(claim) if len(claim) <= MAX_CLAIM else []
     places = {one.number: at for at, one in enumerate(here) if one.number and not _BESIDE.search(one.number.before)}
-    wanted = [one for one in claimed_numbers(claim) if one in places]
-    for span in sentences(passage) if len(wanted) > 1 else ():
-        sentence = passage[slice(*span)]
-        there, ours = _tokens(sentence), _only(here)
-        both = {one: at for one in wanted if (at := _place_of(one, there)) is not None}
-        theirs, groups = _only(there), _groups(claim) | _groups(sentence) if both else ()
-        named = [words for words in groups if {*words} <= ours.keys() & theirs.keys()]
-        for pair in combinations(both, 2):
-            is_alike = len({(one.unit, one.readings[0].half) for one in pair}) == 1 and len({*map(both.get, pair)}) == 2
-            agree = [
-                _in_order(here, [ours[one] for one in words], [places[one] for one in pair])
-                == _in_order(there, [theirs[one] for one in words], [both[one] for one in pair])
-                for words in (named if is_alike else ())
-            ]
-            if agree.count(False) > agree.count(True):
-                told |= {f"{one.written}: “{_around(sentence, there[both[one]])}”": None for one in pair}
-    return tuple(told)
+    wanted = {one: places[one] for one in claimed_numbers(claim) if one in places}
+    told = (_swapped(claim, here, wanted, passage[slice(*span)]) for span in sentences(passage) if len(wanted) > 1)
+    return tuple(dict.fromkeys(chain.from_iterable(told)))
+
+
+def _swapped(claim: str, here: Sequence[_Token], wanted: Mapping[Quantity, int], sentence: str) -> Iterator[str]:
+    """The wanted numbers, which stand at these places of the claim, that a sentence gives to each other's groups."""
+    there = _tokens(sentence)
+    places = {one: at for one in wanted if (at := _place_of(one, there)) is not None}
+    our_words, their_words = _only(here), _only(there)
+    groups = _groups(claim) | _groups(sentence) if len(places) > 1 else ()
+    groups = [words for words in groups if {*words} <= our_words.keys() & their_words.keys()]
+    for pair in combinations(places, 2):
+        ours, theirs = [wanted[one] for one in pair], [places[one] for one in pair]
+        is_alike = len({(one.unit, one.readings[0].half) for one in pair}) == 1 and theirs[0] != theirs[1]
+        agree = [
+            _in_order(here, [our_words[one] for one in words], ours)
+            == _in_order(there, [their_words[one] for one in words], theirs)
+            for words in groups
+        ]
+        if is_alike and agree.count(False) > agree.count(True):
+            yield from (f"{one.written}: “{_around(sentence, there[places[one]])}”" for one in pair)
 
 
 def _place_of(wanted: Quantity, tokens: Sequence[_Token]) -> int | None:
