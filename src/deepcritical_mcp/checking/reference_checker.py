@@ -44,6 +44,7 @@ from deepcritical_mcp.text import clipped
 
 SEVERAL = "Several works seem to stand in this entry. It was not checked: give each an entry of its own."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
+OF_NOTICE = "A notice (a correction, comment or reply) is not the article it is about; only the other was found: {}: {}"
 _MAX_CANDIDATES = 3
 
 
@@ -140,7 +141,8 @@ def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
         return _ambiguous(one, papers, "several records agree with it")
     if papers:
         return _compared(one, next(candidate for candidate in found if candidate.record is papers[0]), off)
-    return _misdirected(one, off) if records else _not_found(one, off)
+    may_be_other = any(each.is_across_notice and each.agreement.has_place for each in records)
+    return _misdirected(one, off) if records and not may_be_other else _not_found(one, off)
 
 
 def _ambiguous(one: TracedReference, records: Sequence[Publication], reason: str) -> ReferenceOutcome:
@@ -273,6 +275,9 @@ def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
         is_late = any(error.code == "provider_timeout" and "no time left" in error.message for error in one.failures())
         pending = is_late if failed else bool(late)
         return ReferenceOutcome(one.draft, "outage", reason=reason, candidates=tuple(nearest), pending=pending)
+    if other := next((each.record for each in one.candidates() if each.is_across_notice), None):
+        told = OF_NOTICE.format(other.id, clipped(vancouver(other), SHOWN))
+        return ReferenceOutcome(one.draft, "unchecked", reason=told)
     if one.match and nearest:
         told = (_how_near(record, agreement) for record, agreement in one.match.nearest if record in nearest)
         return _ambiguous(one, nearest, f"no record agrees with it as a whole; these come nearest: {'; '.join(told)}")

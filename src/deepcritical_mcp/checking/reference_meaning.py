@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from deepcritical_mcp.data_files import data_lines
-from deepcritical_mcp.evidence.titles import content_words, identifies, is_generic, tokens
+from deepcritical_mcp.evidence.titles import content_words, identifies, is_generic, is_notice, tokens
 from deepcritical_mcp.export.reference import Reference
 from deepcritical_mcp.export.reference_managers import bibtex_entry, csl_entry, ris_entry
 from deepcritical_mcp.identifiers import normalize_doi
@@ -82,6 +82,16 @@ class CandidateRecord:
         return title.verdict == "differs" and not are_similar(title.written, title.true)
 
     @property
+    def is_across_notice(self) -> bool:
+        """Whether a notice is written, such as an erratum or a comment, and the record is the article that it is about;
+        or the article is written, and the record is a notice about it."""
+        title = self.agreement.field("title")
+        written, true = tokens(title.written), tokens(title.true)
+        is_alike = title.verdict == "differs" and ({*true} <= {*written} or are_similar(title.written, title.true))
+        is_known = self.record.status == "notice" if is_notice(written) else self.agreement.has_place
+        return is_alike and is_notice(written) != is_notice(true) and not is_known
+
+    @property
     def is_about_it(self) -> bool:
         """Whether the record has the title of a book or the like, but may be something else, such as a review of it."""
         is_elsewhere = self.agreement.verdict("journal") in ("differs", "absent")
@@ -91,6 +101,8 @@ class CandidateRecord:
     def is_meant(self) -> bool:
         """Whether what is written, apart from numbers, means this record, although something in it may be wrong."""
         found, title = self.agreement, self.agreement.verdict("title")
+        if self.is_across_notice:
+            return False
         if title == "differs":
             return self._is_meant_despite_title()
         if title == "absent":

@@ -51,9 +51,10 @@ _OPPOSITES = tuple(frozenset(pair.split("/")) for pair in " ".join(_LISTS["oppos
 _PREFIXES = tuple(tuple(pair.split("/")) for pair in " ".join(_LISTS["prefixes"]).split())
 # A title that begins with one of these is about another document, or is not that document.
 _NOTICES = re.compile(
-    r"(?:author s? |publisher s? |notice of )?(?:correction|corrigendum|erratum|errata|addendum|retraction(?! stud)|"
-    r"withdrawal|expression of concern|re|reply|response|comments? on|commentary on|letter to|in response|author reply|"
-    r"protocol|republished|summary of|abstract)\b"
+    r"(?:authors? (?:s )?|publishers? (?:s )?|editorial |notice of )?"
+    r"(?:correction|corrigend(?:um|a)|errat(?:um|a)|addend(?:um|a)|retraction(?! stud)|withdrawal|"
+    r"expression of concern|re|reply|response|(?:comments?|commentary) (?:on|to)|letter (?:to|by|regarding)|"
+    r"in (?:response|reply)|protocol|republished|summary of|abstract)\b"
 )
 DENIALS = NEGATIONS | frozenset("none lack lacks lacking fail fails failed".split())
 _MARKUP = re.compile(r"</?(?:i|b|u|em|strong|sub|sup|sc|span|inf)\b[^<>]{0,80}>", re.IGNORECASE)
@@ -181,7 +182,7 @@ def likeness(one: Sequence[str], other: Sequence[str]) -> Likeness:
     a significant word differs: any number, a name, a population, a negation, a drug, or a notice in front.
     """
     first, second = sorted(map(content_words, (one, other)))
-    if first == second:
+    if "".join(first) == "".join(second):  # also "health care", "healthcare"
         return "same"
     if not first or not second or is_notice(one) != is_notice(other):
         return "other"

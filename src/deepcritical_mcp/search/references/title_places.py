@@ -42,6 +42,8 @@ _SHORT, _LONG = 4, 12
 _LEAST_MAIN, _MOST_MAIN = 2, 3
 """Content words of a title that may be written without its subtitle; so many subtitles may be left out."""
 _ENDS = " .,;:*_()[]”“\"'’‘?!"
+_LONGEST_NOTICE = 3
+"""Words of a sentence that only says what kind of notice follows: "Expression of concern."."""
 _SUBTITLE = re.compile(r"(?<=[\w)\]\"”’'»])\s?(?:[:;]|\s[–—-])\s|[.?!]\s")
 _ARROW = re.compile(r"<?[-–=]{1,3}>")
 _TOKEN = re.compile(r"[^\W_]+|[<>≤≥&]")
@@ -243,17 +245,31 @@ def content_left(text: str, known: Collection[str]) -> list[str]:
 def start_of_longer_title(text: str, found: TitlePlace, record: Publication) -> int:
     """Where a title begins that has words before the record's, which was found: "No effect of zinc"."""
     start, before = found.start, text[: found.start].rstrip(" :“„«\"'‘")
+    if (notice := _notice_before(text[:start], record)) >= 0:
+        return notice
     low = max((one.end() for pattern in (_STOP, ET_AL) for one in pattern.finditer(before)), default=0)
     lead = before[low:].lstrip(_ENDS)
     last = lead.rpartition(", ")[2]
     if not last or has_author(last, record.authors):
         return start
-    if is_notice(tokens(last)) and not is_notice(tokens(record.title)):  # "Correction: Zinc for warts"
-        return len(before) - len(last)
     words = WORD.findall(_in_small(lead, text, found))
     is_open = text[start : start + 1].islower() or any(word.islower() for word in words if len(word) > 1)
     is_right_before = text[len(before) : start].isspace() and last == lead.rstrip(",")
     return len(before) - len(lead) if is_open and is_right_before and words else start
+
+
+def _notice_before(text: str, record: Publication) -> int:
+    """Where the words begin with which a text ends if they make what follows a notice, "Berg J. Correction: ", and the
+    record is none; else -1."""
+    words, families = text.rstrip(f"{_ENDS}„«–—-"), tokens(" ".join(one.family for one in record.authors))
+    is_apart = _SENTENCE_END.search(text, len(words))
+    for ends in ((_SENTENCE_END,), (_STOP, ET_AL)):
+        low = max((one.end() for pattern in ends for one in pattern.finditer(words)), default=0)
+        lead = words[low:].rpartition(", ")[2].lstrip(_ENDS)
+        said = tokens(lead)
+        if is_notice(said) and said[0] not in families and (len(said) <= _LONGEST_NOTICE or not is_apart):
+            return -1 if is_notice(tokens(record.title)) else len(words) - len(lead)
+    return -1
 
 
 def _in_small(part: str, text: str, title: TitlePlace) -> str:
