@@ -16,7 +16,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.sources import PUBMED
 from tests.fakes import fake_server, served
-from tests.sources.ncbi import QUICK_TO_ASK, article, ncbi, pubmed
+from tests.sources.ncbi import QUICK_TO_ASK, article, efetch, ncbi, pubmed
 from tests.wire import both, called, text_of
 
 TITLE = "Zinc closes wounds of the skin in adults: a randomized trial"
@@ -46,6 +46,16 @@ async def checking(**settings: Any) -> AsyncGenerator[Client]:
 
 async def checked(client: Client, text: str = DRAFT, **arguments: object) -> tuple[str, dict[str, Any]]:
     return await both(client, "check_citations", text=text, **arguments)
+
+
+async def test_a_broken_record_is_an_outage_and_no_fault_of_the_reference() -> None:
+    broken = "<PubmedArticle><MedlineCitation><PMID>31000011</PMID><Article/></MedlineCitation><b></PubmedArticle>"
+    async with ncbi(RECORDS) as played, httpx.AsyncClient() as http:
+        played.always["efetch"] = efetch(broken)
+        server = fake_server(full_texts=FullTexts((), pubmed(played.url, http)))
+        async with Client(server) as client:
+            _, report = await checked(client, f"{TITLE}. PMID: 31000011.")
+    assert report["counts"] == {"references": 1, "outage": 1}
 
 
 async def test_the_report_is_a_resource_of_the_session_and_its_records_are_no_evidence() -> None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import anyio
 
 from deepcritical_mcp.deadline import even_share, for_each
-from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
+from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
 from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Attempt, Publication, publication_id
@@ -197,6 +197,9 @@ class RecordFinder:
             if found := own or (by_doi.get(doi, []) if doi and not pmid else []):
                 one.found(found[0])
                 one.others = found[1:]
+            elif not fetched.unread.isdisjoint((pmid, "")):
+                told = fetched.losses.get(pmid, f"Records in {self._pubmed.title}'s response could not be read.")
+                one.failed(ProviderResponseError(self._pubmed.name, f"{told} Try again in a minute."))
             elif pmid:
                 one.lacks(self._pubmed.name, fetched.losses.get(pmid, f"PubMed has no record with PMID {pmid}."))
 

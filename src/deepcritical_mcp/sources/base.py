@@ -185,11 +185,16 @@ def as_sent(params: Mapping[str, object]) -> str:
 
 @dataclass(frozen=True)
 class Fetched:
-    """Records by the source's ids, and a sentence for each that is missing: `unnamed` are those whose id is unknown."""
+    """Records by the source's ids, and a sentence for each that is missing: `unnamed` are those whose id is unknown.
+
+    `unread` are the ids of records that the source sent, but broken, "" if it is not known which: that one of them is
+    missing is an outage, and does not mean that the source has no such record.
+    """
 
     records: Mapping[str, Publication]
     losses: Mapping[str, str] = field(default_factory=dict[str, str])
     unnamed: tuple[str, ...] = ()
+    unread: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -227,7 +227,7 @@ MAX_RECORDS = 1_000
 
 @dataclass(frozen=True)
 class Records:
-    """The contents of a response of efetch in its order, with the losses as in `Fetched`.
+    """The contents of a response of efetch in its order, with the losses and what is unread as in `Fetched`.
 
     If it was not `well_formed` XML, a retry may return what is missing.
     """
@@ -235,6 +235,7 @@ class Records:
     publications: tuple[Publication, ...]
     losses: Mapping[str, str] = field(default_factory=dict[str, str])
     unnamed: tuple[str, ...] = ()
+    unread: frozenset[str] = frozenset()
     well_formed: bool = True
 
 
@@ -273,7 +274,8 @@ def read_records(body: bytes) -> Records:
     losses = {pmid: f"PMID {pmid} could not be read: {reason}." for pmid, reason in failed if pmid}
     losses |= {pmid: f"PMID {pmid} was withdrawn from PubMed." for pmid in deleted}
     unnamed = tuple(f"A record could not be read: {reason}." for pmid, reason in failed if not pmid)
-    return Records(tuple(publications), losses, unnamed, well_formed=not is_damaged)
+    unread = [pmid for pmid, _ in failed] + [""] * is_damaged  # a record may have lost its PMID, or its beginning
+    return Records(tuple(publications), losses, unnamed, frozenset(unread), well_formed=not is_damaged)
 
 
 def _split_one_by_one(text: str) -> tuple[list[Element], list[tuple[str, str]]]:

@@ -188,7 +188,7 @@ class PubMed(Source[PubMedRequest]):
         records = {one.pmid: one.with_status(one.status, today) for one in found.publications}
         if is_whole and missing:
             await self._recent.keep(missing, records)
-        return Fetched(recent | records, found.losses, found.unnamed)
+        return Fetched(recent | records, found.losses, found.unnamed, found.unread)
 
     def stub(self, id: str) -> Publication:
         return Publication.of("abstract", NO_ABSTRACT, provider=PROVIDER, source="pubmed", title=NO_TITLE, pmid=id)
