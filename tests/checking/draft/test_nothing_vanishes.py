@@ -63,7 +63,8 @@ def test_what_is_around_a_list_is_no_entry(text: str, count: int) -> None:
 def test_headings_among_the_references_and_rows_of_tables_that_are_some_are_read() -> None:
     assert read(f"{HEAD}### {BERG}\n\n**{OKA}**\n")[0] == [BERG, f"**{OKA}**"]
     table = f"| No | Reference |\n|---|---|\n| 1 | {BERG} |\n| 2 | {OKA} |\n"
-    assert read(f"{HEAD}{table}") == ([BERG, OKA], ["No\tReference"])
+    assert read(f"{HEAD}{table}") == ([BERG, OKA], [])
+    assert read(f"{table}\n{table}") == ([BERG, OKA, BERG, OKA], [])
 
 
 @pytest.mark.parametrize("first", [1, 15])

@@ -264,6 +264,14 @@ def test_a_row_of_a_table_that_cites_is_a_claim_of_its_cells() -> None:
     assert cited(draft) == {"Zinc heals wounds.": (2,), "Elderly people; 83; healed 12.5%": (1,)}
 
 
+@pytest.mark.parametrize("row", ["| {} | {} |\n", "<table><tr>\n<td>{}</td>\n<td><p>{}</p></td>\n</tr></table>\n"])
+def test_tables_with_a_column_of_references_cite_the_list(row: str) -> None:
+    rule = "|---|---|\n" if row[0] == "|" else ""
+    table = f"{row.format('Reference', 'Result')}{rule}{row.format('Ruiz et al. 2012', 'Zinc heals')}\nMore.\n\n"
+    draft = read_draft(f"{table}{table}## References\nRuiz C, Oka E. Iron of mice. BMJ. 2012;330:55.\n")
+    assert (len(draft.references), draft.unread, [one.references for one in draft.sentences]) == (1, (), [(1,)] * 2)
+
+
 def test_copies_of_printed_pages_have_no_page_numbers_running_heads_and_broken_words() -> None:
     draft = read_draft(
         "WOUNDS\n\nZinc heals wounds of elderly people who were treated in wards, the paper says: “with-\n"

@@ -8,12 +8,13 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from html import unescape
 from itertools import count, pairwise
 from typing import NamedTuple, cast
 
-from deepcritical_mcp.checking.draft.citations import Citations
+from deepcritical_mcp.checking.draft.citations import Citations, NameIndex
 from deepcritical_mcp.checking.draft.draft_parts import (
     Block,
     CitingSentence,
@@ -44,7 +45,7 @@ from deepcritical_mcp.checking.draft.reference_lists import (
     with_lists_apart,
 )
 from deepcritical_mcp.excerpts import Span, whole_sentences
-from deepcritical_mcp.search.references.plain_text import WORD, blanked, folded
+from deepcritical_mcp.search.references.plain_text import WORD, blanked, folded, stated_ids
 from deepcritical_mcp.search.references.written import TAG, bibtex_block, csl_entry, read_entry
 from deepcritical_mcp.text import clean_line, clipped
 
@@ -52,6 +53,8 @@ _BLANKS = dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
 _BREAKS = str.maketrans(dict.fromkeys("\r\x0b\x1c\x1d\x1e\x85\u2028\u2029", "\n") | _BLANKS)
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
 _BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
+_ROW = re.compile(r"<tr\b(?:[^<]|<(?!/?(?:tr|tbody|table)\b)){0,20000}(?=</?(?:tr|tbody|table)\b)", re.IGNORECASE)
+_CELL = re.compile(r"<t[dh]\b[^<>]{0,100}>", re.IGNORECASE)
 _LEAST_CLAIM, _LEAST_QUOTED, _LEAST_UNATTRIBUTED = 2, 4, 7
 """Words of a claim, of a quotation that something is cited for, and of one with no reference near it: fewer are a
 term."""
@@ -66,6 +69,8 @@ _QUOTED = re.compile(
     r"[“‟]([^“‟”]{8,2000})[”\"]|„([^„“‟”]{8,2000})[“‟”]|«([^«»]{8,2000})»|»([^«»]{8,2000})«|‹([^‹›]{8,2000})›"
     r"|(?<!\w)\"(?=\S)([^\"]{8,2000})\"|``([^`]{8,2000}?)''|(?<!\w)‘(?=\w)([^‘]{8,2000}?)’(?!\w)|「([^「」]{8,2000})」"
 )
+_BETWEEN = "\n\n"
+"""What stands between two blocks in the running text."""
 _RIGHT_BEHIND = 5
 """Characters from the end of a quotation to a citation."""
 
@@ -81,8 +86,15 @@ def read_draft(text: str) -> Draft:
         from deepcritical_mcp.search.references.latex_text import latex_as_markdown
 
         rest = latex_as_markdown(rest)
+    rest = _ROW.sub(_as_line, rest)
     rest = unescape(_BLOCK_TAG.sub(_as_markdown, rest))
     return _of_blocks(blocks_of_markdown(with_lists_apart(rest)), managed)
+
+
+def _as_line(row: re.Match[str]) -> str:
+    """A row of a table of HTML on a line of its own, its cells joined by tabs, whatever lines these are written on."""
+    cells = (" ".join(_BLOCK_TAG.sub(" ", cell).split()) for cell in _CELL.split(row[0]))
+    return "\n" + "\t".join(cells).strip()
 
 
 def _as_markdown(tag: re.Match[str]) -> str:
@@ -94,30 +106,25 @@ def _as_markdown(tag: re.Match[str]) -> str:
 
 
 def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
-    numbers = {one.label: number for number, one in enumerate(blocks) if one.kind == "entry"}
-    placed = [numbers.pop(entry_place(at)[1:], len(blocks)) for at in range(len(managed.entries))]
     lines = [line for line in draft_lines(blocks) if line.block.kind not in ("note", "entry")]
-    lists = [] if numbers else reference_lists(lines)
-    notes = ((number, one) for number, one in enumerate(blocks) if one.kind in ("note", "entry"))
-    others = [entry for number, one in notes if number not in placed for entry in _of_note(number, one)]
+    entries = {one.label: number for number, one in enumerate(blocks) if one.kind == "entry"}
+    places = [entries.pop(entry_place(at)[1:], len(blocks)) for at in range(len(managed.entries))]
+    lists = [] if entries else reference_lists(lines)  # what is left are entries of LaTeX
+    apart = ((at, one) for at, one in enumerate(blocks) if one.kind in ("note", "entry") and at not in places)
+    notes = [entry for number, one in apart for entry in _of_note(number, one)]
     listed = [entry._replace(section=number) for number, one in enumerate(lists) for entry in one.entries]
-    listed += [one._replace(place=(placed[at], at)) for at, one in enumerate(managed.entries)]
-    listed = sorted((*listed, *others), key=lambda one: one.place)
-    read, unread = [one for one in listed if not one.reason], [one for one in listed if one.reason]
-    apart = {one.place[0] for one in others}
+    listed += [entry._replace(place=(places[at], at)) for at, entry in enumerate(managed.entries)]
+    listed = sorted((*listed, *notes), key=lambda one: one.place)
+    read = [one for one in listed if not one.reason]
+    unread = [one for one in listed if one.reason]
+
     taken = {line.place for one in lists for line in lines[one.first : one.end]}
-    for entry, places in _stray([line for line in lines if line.place not in taken]):
+    names = NameIndex([one.text for one in read])
+    for entry, own_places in _stray([line for line in lines if line.place not in taken], names):
         (unread if entry.reason else read).append(entry)
-        taken |= places
-    parts = list[tuple[int, Block]]()
-    for number, block in enumerate(blocks):
-        if number in apart or block.kind in ("code", "entry"):
-            continue
-        by_place, rest = {(number, at): line for at, line in enumerate(block.source.split("\n"))}, [block]
-        if not taken.isdisjoint(by_place):  # it is partly in a list of references
-            left = "\n".join("" if place in taken else line for place, line in by_place.items())
-            rest = blocks_of_markdown(left) if left.strip() else []
-        parts += ((number, one) for one in rest)
+        taken |= own_places
+
+    parts = _running_blocks(blocks, taken, {one.place[0] for one in notes})
     body = RunningText(parts, read, [lines[one.first].place[0] for one in lists])
     found = body.citations
     references = [DraftReference(at, one.text, one.label) for at, one in enumerate(found.entries, 1)]
@@ -131,18 +138,40 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     )
 
 
-def _stray(lines: Sequence[DraftLine]) -> Iterator[tuple[ListEntry, set[tuple[int, int]]]]:
+def _running_blocks(
+    blocks: Sequence[Block], taken: AbstractSet[tuple[int, int]], apart: Collection[int]
+) -> Iterator[tuple[int, Block]]:
+    """The numbered blocks of the running text: those that are no references, code or notes set `apart`; of a block that
+    is partly in a list, the lines that are not `taken`."""
+    for number, block in enumerate(blocks):
+        if number in apart or block.kind in ("code", "entry"):
+            continue
+        lines = {(number, at): line for at, line in enumerate(block.source.split("\n"))}
+        left = "\n".join("" if place in taken else line for place, line in lines.items())
+        if taken.isdisjoint(lines):
+            yield number, block
+        elif left.strip():
+            yield from ((number, one) for one in blocks_of_markdown(left))
+
+
+def _stray(lines: Sequence[DraftLine], listed: NameIndex) -> Iterator[tuple[ListEntry, set[tuple[int, int]]]]:
     """What looks like a reference and stands in no list, with its lines. It is one if it begins with names, and has the
-    place or number of a paper."""
+    place or number of a paper; what cites, by a mark, by an identifier in a row of a table, or by names and year of one
+    that is listed, is none."""
     starts = [at for at, line in enumerate(lines) if line.opens or line.kind]
     for one, two in pairwise((*starts, len(lines))):
         unit = lines[one:two]
-        first, text = unit[0], "\n".join((unit[0].rest, *(line.text for line in unit[1:])))
-        is_prose = has_verbs(text, 1) or any(one.kind != "link" for one in first.block.marks)
-        if first.block.kind in ("paragraph", "item") and not is_prose and is_surely_entry(text):
-            is_sure = "\t" not in text and starts_with_names(text) and has_place(text)
-            if is_sure or "[" not in text:
-                yield ListEntry(text, first.place, first.label, "" if is_sure else UNSURE), {one.place for one in unit}
+        first = unit[0]
+        text = "\n".join((first.rest, *(line.text for line in unit[1:])))
+        is_prose = has_verbs(text, 1) or any(mark.kind != "link" for mark in first.block.marks)
+        if first.block.kind not in ("paragraph", "item") or is_prose or not is_surely_entry(text):
+            continue
+        is_row = "\t" in text
+        is_sure = not is_row and starts_with_names(text) and has_place(text)
+        cites = "[" in text or (is_row and any(any(one.ids) for one in stated_ids(text)))
+        cites = cites or (not has_place(text) and any(one.entries for one in listed.citations(text)))
+        if is_sure or not cites:
+            yield ListEntry(text, first.place, first.label, "" if is_sure else UNSURE), {line.place for line in unit}
 
 
 def _of_note(number: int, block: Block) -> Iterator[ListEntry]:
@@ -232,28 +261,36 @@ class RunningText:
     """
 
     def __init__(self, blocks: Iterable[tuple[int, Block]], entries: Sequence[ListEntry], lists: Sequence[int]) -> None:
-        parts, passages, marks, at = list[str](), list[DraftPassage](), list[Mark](), 0
+        self.passages = list[DraftPassage]()
+        marks, start = list[Mark](), 0
         for number, block in blocks:
-            passages.append(DraftPassage(at, at + len(block.text), block, number))
-            marks += (one._replace(start=one.start + at, end=one.end + at) for one in block.marks)
-            parts.append(block.text)
-            at += len(block.text) + 2
-        self.text, self.passages = "\n\n".join(parts), passages
-        starts = [next((one.start for one in passages if one.number > first), len(self.text)) for first in lists]
+            end = start + len(block.text)
+            self.passages.append(DraftPassage(start, end, block, number))
+            marks += (mark._replace(start=mark.start + start, end=mark.end + start) for mark in block.marks)
+            start = end + len(_BETWEEN)
+        self.text = _BETWEEN.join(passage.block.text for passage in self.passages)
+        starts = [next((one.start for one in self.passages if one.number > at), len(self.text)) for at in lists]
         self.citations = Citations(self.text, marks, entries, starts)
-        bare = blanked(self.text, ((one.start, one.end) for one in self.citations.all if one.is_mark))
-        unquoted = (one for one in passages if not one.block.is_quotation)
-        own = (one for one in unquoted if one.block.kind in ("paragraph", "item", "note"))
-        told = ((one.start, bare[one.start : one.end].replace("\n", " ")) for one in own)
-        self.sentences = [Span(at + one.start, at + one.end) for at, text in told for one in whole_sentences(text)]
-        self.quotations = list[Span]()
-        for one in passages:
-            is_told = one.block.kind not in ("heading", "code")
-            quoted = _QUOTED.finditer(self.text, one.start, one.end) if is_told else ()
-            within = [Span(*part.span(part.lastindex or 0)) for part in quoted]
-            if one.block.is_quotation and 2 * sum(part.length for part in within) <= one.end - one.start:
-                within = [Span(one.start, one.start + len(one.block.text.partition("\n—")[0]))]
-            self.quotations += within
+        self.sentences = list(self._sentences())
+        self.quotations = [quoted for passage in self.passages for quoted in self._quotations(passage)]
+
+    def _sentences(self) -> Iterator[Span]:
+        marks = ((one.start, one.end) for one in self.citations.all if one.is_mark)
+        without_marks = blanked(self.text, marks)
+        for start, end, block, _ in self.passages:
+            if block.kind in ("paragraph", "item", "note") and not block.is_quotation:
+                line = without_marks[start:end].replace("\n", " ")
+                yield from (Span(start + one.start, start + one.end) for one in whole_sentences(line))
+
+    def _quotations(self, passage: DraftPassage) -> list[Span]:
+        """What stands between quotation marks; a quoted block without them, or most of which stands outside them, is
+        one itself, up to its source."""
+        start, end, block, _ = passage
+        found = _QUOTED.finditer(self.text, start, end) if block.kind not in ("heading", "code") else ()
+        quoted = [Span(*one.span(one.lastindex or 0)) for one in found]
+        if block.is_quotation and 2 * sum(one.length for one in quoted) <= end - start:
+            return [Span(start, start + len(block.text.partition("\n—")[0]))]
+        return quoted
 
     def claim(self, span: Span) -> str:
         """What a sentence, or a row of a table, says without marks and empty brackets."""

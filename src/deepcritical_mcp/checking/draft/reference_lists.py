@@ -130,7 +130,7 @@ class _Piece:
 def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     """What a list consists of: its entries, and what is none of them."""
     lines = [one for one in lines if one.block.kind != "heading" or is_whole_entry(one.text)]
-    lines = [one for one in lines if any(map(str.isalnum, one.text))]
+    lines = [one for one in lines if any(map(str.isalnum, one.text)) and not _names_columns(one.text)]
     starts, found = _marked(lines), list[_Piece]()
     one_a_line = sum(is_whole_entry(line.text) for line in lines) >= _MOST * len(lines)
     begins = _begins_among_marked if starts else partial(_begins_among_plain, one_a_line=one_a_line)
@@ -239,7 +239,8 @@ def reference_lists(lines: Sequence[DraftLine]) -> list[FoundList]:
     """The lists of a draft that have entries; without headings, the block of entries at its end, or all of it."""
     headed, last = list[FoundList](), 0
     for at, line in enumerate(lines):
-        title = _title(line.text) if at >= last and line.block.kind != "item" else ""
+        is_alone = line.block.kind != "item" and "\t" not in line.text  # in a row of a table it names a column
+        title = _title(line.text) if at >= last and is_alone else ""
         is_list = title in DRAFT_WORDS["list"]
         if is_list or title in DRAFT_WORDS["maybe"] or re.split(r"[ -]", title)[-1] in DRAFT_WORDS["list"]:
             # No line ends the list that goes on with the words of another one.
@@ -258,6 +259,12 @@ def _title(line: str) -> str:
     """What a line says as a heading, in small letters without markup and number; "" if it is too long for one."""
     bare = " ".join(line.strip(_MARKUP).split())
     return (_AROUND_TITLE.sub("", bare).strip(_MARKUP) or bare).casefold() if len(bare) <= _LONGEST_HEADING else ""
+
+
+def _names_columns(line: str) -> bool:
+    """Whether a line is the first row of a table, one of whose columns cites: "Drug⇥Dose⇥Reference"."""
+    cells = line.split("\t")
+    return len(cells) > 1 and any(_title(cell) in DRAFT_WORDS["list"] for cell in cells)
 
 
 def _ends_list(line: DraftLine, heading: DraftLine) -> bool:
