@@ -101,10 +101,8 @@ class CandidateRecord:
     def is_meant(self) -> bool:
         """Whether what is written, apart from numbers, means this record, although something in it may be wrong."""
         found, title = self.agreement, self.agreement.verdict("title")
-        if self.is_across_notice:
-            return False
         if title == "differs":
-            return self._is_meant_despite_title()
+            return not self.is_across_notice and self._is_meant_despite_title()
         if title == "absent":
             return self._is_meant_by_place()
         words = tokens(found.field("title").written)
