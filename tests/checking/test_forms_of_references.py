@@ -18,15 +18,8 @@ LONG = article(
 )
 YEARLIKE = LONG.model_copy(update={"pages": "2044-2058"})
 COPY = ZINC.model_copy(
-    update={
-        "pmid": "",
-        "id": f"doi:{ZINC.doi}",
-        "title": TITLE,
-        "volume": "",
-        "issue": "",
-        "pages": "",
-        "source": "web",
-    }
+    update=dict.fromkeys(("pmid", "volume", "issue", "pages"), "")
+    | {"id": f"doi:{ZINC.doi}", "title": TITLE, "source": "web"}
 )
 OF_MAY = LONG.model_copy(
     update={

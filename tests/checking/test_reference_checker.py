@@ -78,11 +78,7 @@ CORRUPTED = (
     ("title", ZHANG.replace("reduces", "does not reduce")),
     ("title", ROSSI.replace("postmenopausal", "premenopausal")),
     ("title", ROSSI.replace("K", "D")),
-    (
-        "title",
-        "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal men. N Engl J Med. "
-        "2016;375(6):541-50. doi:10.1056/NEJMoa1600001",
-    ),
+    ("title", f"{ROSSI.replace('women', 'men')} doi:10.1056/NEJMoa1600001"),
     ("authors", ROSSI.replace("Rossi", "Smith")),
     ("authors", ROSSI.replace("Rossi M, Bianchi C, Verdi G.", "Bianchi C, Smith J, Rossi M.")),
     ("authors", ROSSI.replace("Verdi", "Smith")),
@@ -91,16 +87,8 @@ CORRUPTED = (
     ("authors", MUELLER.replace("et al.", "Li Q, Silva Costa AM, Ødegård Å.")),
     ("year", ROSSI.replace("2016;375(6):541-50.", "2013;375(6):541-50.")),
     ("journal", ROSSI.replace("N Engl J Med.", "Lancet.")),
-    (
-        "journal",
-        "Holmberg K, Jensen O. Depressive symptoms and mortality after hip fracture: a cohort study. Ann Intern Med. "
-        "2004;164(3):301-7.",
-    ),
-    (
-        "journal",
-        "Patel R, Evans D. Tranexamic acid after major orthopaedic surgery: a multicentre randomised trial. BMJ Open "
-        "2020;368:m6060.",
-    ),
+    ("journal", "Holmberg K. Depressive symptoms and mortality after hip fracture. Ann Intern Med. 2004;164(3):301-7."),
+    ("journal", "Patel R, Evans D. Tranexamic acid after major orthopaedic surgery. BMJ Open 2020;368:m6060."),
     ("volume,pages", ROSSI.replace("2016;375(6):541-50.", "2016;371(9):812-20.")),
     ("pages", ROSSI.replace("2016;375(6):541-50.", "2016;375(6):741-50.")),
     ("volume", ROSSI.replace("2016;375(6):541-50.", "2016;357(6):541-50.")),
@@ -113,22 +101,10 @@ CORRUPTED = (
     ("authors,year,journal,volume,pages", f"Smith JA, Johansson L, Dvorak P. {VITAMIN}. PLoS One 2012;10(4):e0123456."),
 )
 NO_ARTICLES = (
-    (
-        "a book",
-        "Sambrook J, Russell DW. Molecular Cloning: A Laboratory Manual. 3rd ed. Cold Spring Harbor, NY: Cold Spring "
-        "Harbor Laboratory Press; 2001.",
-    ),
-    (
-        "software",
-        "R Core Team. R: A Language and Environment for Statistical Computing. R Foundation for Statistical "
-        "Computing, Vienna, Austria; 2021. https://www.R-project.org/",
-    ),
+    ("a book", "Sambrook J. Molecular Cloning: A Laboratory Manual. 3rd ed. Cold Spring Harbor, NY: CSHL Press; 2001."),
+    ("software", "R Core Team. R: A Language for Statistical Computing. Vienna; 2021. https://www.R-project.org/"),
     ("a book", "World Health Organization. Global tuberculosis report 2020. Geneva: World Health Organization; 2020."),
-    (
-        "a web page",
-        "Centers for Disease Control and Prevention. Diabetes basics. https://www.cdc.gov/diabetes/basics. Accessed "
-        "May 3, 2021.",
-    ),
+    ("a web page", "CDC. Diabetes basics. https://www.cdc.gov/diabetes/basics. Accessed May 3, 2021."),
     ("a court case", "Roe v. Wade, 410 U.S. 113 (1973)."),
     ("a law", "Patient Protection and Affordable Care Act, Pub. L. No. 111-148, 124 Stat. 119 (2010)."),
     ("a law", "Regulation (EU) 2016/1 of the European Parliament. OJ L 119, 4.5.2016, p. 1–88."),
@@ -139,22 +115,12 @@ NO_ARTICLES = (
     ("a patent", "Brown AB. Method for treating anemia. US Patent 6,123,456. 2000 Sep 26."),
     ("a standard", "ISO 10993-5:2009. Biological evaluation of medical devices."),
     ("a press release", "Pfizer. Pfizer and BioNTech announce vaccine candidate. Press release. November 9, 2020."),
-    (
-        "an unpublished manuscript",
-        "Jones P, Hill R. Outcomes after stroke in rural areas. Manuscript submitted for publication.",
-    ),
+    ("an unpublished manuscript", "Jones P, Hill R. Outcomes after stroke. Manuscript submitted for publication."),
     ("a book", "Katzung BG, editor. Basic and clinical pharmacology. New York: McGraw-Hill; 2018."),
     # Not compared with its review, which has a record.
     ("a book", "Lang K. Principles and practice of infectious diseases in the tropics. 4th ed. Oxford: Press; 2004."),
-    (
-        "a chapter of a book",
-        "Kumar V. Cell injury. In: Kumar V, Abbas AK, Aster JC, eds. Robbins Basic Pathology. 10th ed. Philadelphia: "
-        "Elsevier; 2018:31-56.",
-    ),
-    (
-        "a dataset",
-        "Team RD. Data from: wound images of mice [dataset]. Zenodo; 2021. https://doi.org/10.5281/zenodo.1234567",
-    ),
+    ("a chapter of a book", "Kumar V. Cell injury. In: Abbas AK, ed. Robbins Basic Pathology. Elsevier; 2018:31-56."),
+    ("a dataset", "Team RD. Wound images of mice [dataset]. Zenodo; 2021. https://doi.org/10.5281/zenodo.1234567"),
 )
 
 
