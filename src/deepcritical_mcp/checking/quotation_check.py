@@ -21,37 +21,13 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
 from deepcritical_mcp.checking.claim_numbers import NUMBER_WORDS, number_form
-from deepcritical_mcp.data_files import data_lines
+from deepcritical_mcp.data_files import data_lines, data_patterns
 from deepcritical_mcp.evidence.chunking import anchor_at, found_parts
 from deepcritical_mcp.excerpts import Span, sentences
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, CheckedQuotation, Publication, QuotationVerdict, Text
 from deepcritical_mcp.text import GREEK_NAMES, NEGATIONS, clipped, normalized
 
-_DASH = "[-\u2010-\u2015\u2212\u207b\u208b\ufe63]"
-_SMALL_DIGITS = "\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u2080-\u2089"
-_MONTH = r"Jan|Feb|Mar|Apr|May\b|June?\b|July?\b|Aug|Sept?|Oct|Nov|Dec|In\b|Since\b|Until\b"
-_TOKEN = re.compile(
-    rf"""
-      (?P<nothing>
-        </?(?:i|b|u|em|strong|sub|sup|sc|span|inf)\b[^<>]{{0,80}}>
-      | (?:(?<=\n)|(?<=[.?!)"”][ \n])|\A)(?:(?-i:[A-Z][A-Z/&,\ '()-]{{3,60}})|background|context|objectives?|aims?
-          |purpose|methods?|design|setting|results?|findings|conclusions?):(?=\s|\Z)      # the label of a section
-      | (?<!=)(?<!=\s)(?<!CI)(?<!CI\s)\[\s?\d{{1,3}}(?:\s?[{_DASH[1:-1]},;]\s?\d{{1,3}}){{0,15}}\s?\]
-      | \((?:see\ |cf\.\ |e\.g\.,?\ )?(?!{_MONTH})(?-i:[A-ZÀ-Þ])[^()]{{1,200}}[\ ](?:19|20)\d\d[a-z]?\)  # (Roe, 2020)
-      | \[\^[\w-]{{1,30}}\] | \^\d{{1,3}}(?:[,;–-]\d{{1,3}}){{0,15}}\^               # a footnote of Markdown
-      )
-    | (?P<percent> % | \bper\s?cent\b )
-    | (?P<number> (?:(?<![\w.])[.·](?=\d))?\d{{1,20}}(?:[.,·]\d{{1,20}}){{0,8}} | [{_SMALL_DIGITS}]{{1,20}} )
-    | (?P<minus>
-        (?<=[\d{_SMALL_DIGITS}])(?:\s?{_DASH}{{1,2}}\s?(?=[\d{_SMALL_DIGITS}])|\sto\b) | \Ato\s(?=\d)      # 10–15
-      | (?<=[\s(\[=<>≤≥,~^]){_DASH}(?=[.·]?\d) | {_DASH}(?=[{_SMALL_DIGITS}])
-      | (?<=[=<>≤≥]\s){_DASH}\s?(?=\d) | \A{_DASH}(?=\d)
-      )
-    | (?P<word> [^\W\d_{_SMALL_DIGITS}]+(?:['’ʼ][^\W\d_]{{1,20}})?)
-    | (?P<sign> \+/{_DASH} | [+⁺₊±<>≤≥⩽⩾=‰×] | (?<=\d)[/:](?=\d) )
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+_TOKEN = re.compile(data_patterns(__file__, "quotation_patterns.txt")["TOKEN"], re.IGNORECASE)
 _SIGNS = {"≤": "<=", "⩽": "<=", "≥": ">=", "⩾": ">=", "⁺": "+", "₊": "+", "×": "x"}
 
 

@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from deepcritical_mcp.data_files import data_lines
+from deepcritical_mcp.data_files import data_lines, data_patterns
 from deepcritical_mcp.search.references.plain_text import STATED, WORD, stated_ids
 
 _ROWS = [row.partition("\t") for row in data_lines(__file__, "draft_words.txt")]
@@ -141,47 +141,11 @@ class Block:
     is_quotation: bool = False
 
 
-_NAME = rf"(?:(?:{'|'.join(DRAFT_WORDS['particles'])})[ ]){{0,2}}[^\W\d_a-zß-öø-ÿа-я][\w'’‐-]{{1,30}}"
-_INITIALS = r"[A-ZÀ-ÞА-Я]\.(?:[ -]{0,2}[A-ZÀ-ÞА-Я]\.){0,3}"
-_YEAR = r"(?:1[5-9]|20)\d\d[a-z]?"
-_START = re.compile(
-    rf"""(?P<names>[*_\"“„«'‘(\[]{{0,3}}(?:
-      (?:{_NAME}\ ){{0,3}}{_NAME},?\ (?:{_INITIALS}|[A-ZÀ-Þ]{{1,3}}(?:[,.;:(/\ ]|$))    # Berg, J. A.   van der Berg JA,
-    | {_INITIALS}\ ?(?:{_NAME}\ ){{0,2}}{_NAME}[,.;\ ]                                 # J. A. Berg,
-    | (?:{_NAME}\ ){{0,2}}{_NAME},\ {_NAME}                                            # Berg, Jan
-    | (?:{_NAME}\ ){{0,2}}{_NAME},?\ (?:et\ al|and\ |&|\(?{_YEAR}[,.:)]                 # Berg et al.   Berg (2019)
-        |\((?:[Ee]ds?\b|[A-Z]{{2,8}}\)))                                               # Ministerio da Saude (BR)
-    | [—–_-]{{1,8}}[.,]?\ ?\(?{_YEAR}                                                     # ———. (2003).
-    | [㐀-鿿가-힣]{{2,4}}[,，.\ ]))                                                       # 王伟,
-    | (?P<title>[\"“„«]|\[[^\]\n]{{8,600}}\]\(https?:)
-    | (?P<body>[^\W\d_a-zß-öø-ÿа-я][^\d()\n]{{3,120}}?[.,]?\ ?(?:\({_YEAR}[,)]|{_YEAR}\.\s))""",
-    re.VERBOSE,
-)
-"""How an entry begins; a body: World Health Organization. (2020)."""
+_PATTERNS = data_patterns(__file__, "draft_patterns.txt", PARTICLE="|".join(DRAFT_WORDS["particles"]))
+_START, _PROSE = (re.compile(_PATTERNS[name]) for name in ("START", "PROSE"))
+"""How an entry begins; what cites, or tells something as sentences do."""
+_PLACE, _BARE_ID, _REPEATED = (re.compile(_PATTERNS[name], re.IGNORECASE) for name in ("PLACE", "BARE_ID", "REPEATED"))
 YEAR = re.compile(r"(?<![\w./–-])((?:1[5-9]|20)[0-9]{2})([a-z]?)(?![\w–-])")
-_PLACE = re.compile(
-    r"\d{1,4} {0,2}(?:\([^()\n]{1,20}\))?[:,;] {0,2}(?:(?:pp?|S)\. ?)?[A-Za-z]{0,2}\d|\b(?:pp?|S)\. ?\d"
-    r"|\bvol(?:\.|ume)|\bno\. ?\d|\[[JMCD](?:/OL)?\]",
-    re.IGNORECASE,
-)
-_BARE_ID = re.compile(
-    r"[\s\[(<]{0,4}(?:(?:PMIDs?|PubMed(?: ID)?|PMCID|DOI|https?|arXiv|NCT)(?![^\W\d])|10\.[0-9]{4}"
-    r"|PMC[0-9]|NCT[0-9]|[1-9][0-9]{5,8}\b)[\s:#]{0,4}(?:[^\s]{1,1000}[ ,;]{0,3}){0,2}\s{0,4}",
-    re.IGNORECASE,
-)
-_PROSE = re.compile(
-    r"\w\s?\[[0-9]{1,3}(?:[,–-] ?[0-9]{1,3}){0,5}\][.,; ]|\((?:see|cf\.|e\.g\.,)\s"
-    rf"|\((?:[^\W\d_][\w'’-]{{1,30}}(?: et al\.?|(?: and| &) [^\W\d_][\w'’-]{{1,30}})?,? {_YEAR}[);])"
-    rf"|\({_YEAR}(?:[,;:] [^()\n]{{1,200}})?\),? (?!doi|http)[a-z]{{2,20}}(?![a-z0-9])"
-    r"|\]\([^()\s]{1,200}\),? (?:is|are|was|were|has|have|had|shows?|showed|finds?|found|reports?|reported)\b"
-    r"|\b(?:et al\.?|(?:and|&) (?:colleagues|co-?workers)),? (?!eds?\b|editors?\b|in\b|in:|für\b|the\b)[a-zß-ÿ]{3}"
-)
-_REPEATED = re.compile(
-    r"(?:(?:see|cf\.?|vgl\.?|siehe)\s)?[*_]{0,2}(?:[ií]b[ií]d(?:em)?|ebd|ebenda|idem|id\.|a\.\s?a\.\s?o\.|там же"
-    r"|(?:[^\W\d_]{2,40},? )?(?:supra|(?:op|loc)\.?\s?cit)|(?:see|vgl\.|siehe) (?:also )?(?:notes?|Anm\.|Fn\.) \d"
-    r"|(?-i:[^\W\d_a-zß-ÿ])[\w'’ &-]{1,40} (?:19|20)\d\d[a-z]?[*_]{0,2} ?(?:\{[^{}]{1,60}\}[*_]{0,2})?\Z)(?!\w)",
-    re.IGNORECASE,
-)
 _LONGEST = 1_500
 
 
