@@ -3,8 +3,7 @@
     python tests/conformance/run.py [FOLDER]
 
 FOLDER keeps the Node packages between runs (a temporary one otherwise). Needs npm; the suite's Node 22 comes as the npm
-package `node`. Exit code 0 when everything that can be asked is answered well, and, with a plain line, when npm
-could not bring the packages in time: that says nothing about the server.
+package `node`. Exit code 0 when everything that can be asked is answered well.
 """
 
 import json
@@ -27,7 +26,7 @@ from tests.conformance.scenarios import ASKED, LEFT_OUT, UNANSWERABLE, VERSIONS
 PACKAGES = ("node@22", "@modelcontextprotocol/conformance@0.2.0-alpha.12", "@modelcontextprotocol/inspector@2.12.0")
 ERAS = ("legacy", "modern")
 TIMEOUT = 300
-INSTALL_TIMES = (300, 600)  # seconds for each attempt: 30 suffice on a quiet machine, 300 did not on a busy one
+INSTALL_TIMES = (300, 900)  # seconds for each attempt: 30 suffice on a quiet machine, 300 did not on a busy one
 
 
 def main() -> int:
@@ -37,9 +36,7 @@ def main() -> int:
         return 2
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(temporary) / "node"
-        if not install(folder):
-            print(f"NOT RUN: npm did not install {', '.join(PACKAGES)} in {sum(INSTALL_TIMES)} s")
-            return 0
+        install(folder)
         with server(Path(temporary)) as url:
             failures = [
                 *(failure for version in VERSIONS for failure in conformance(folder, url, version, Path(temporary))),
@@ -49,23 +46,21 @@ def main() -> int:
     return min(len(failures), 1)
 
 
-def install(folder: Path) -> bool:
-    """Install the packages unless they are there; False if npm had not finished in time, an error if it refused."""
+def install(folder: Path) -> None:
+    """Install the packages unless they are there."""
     wanted = folder / "packages.txt"
     if wanted.exists() and wanted.read_text() == "\n".join(PACKAGES):
-        return True
+        return
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "package.json").write_text('{"private": true}')
     options = ("--no-audit", "--no-fund", "--no-package-lock", "--silent")
-    for seconds in INSTALL_TIMES:
-        try:
-            subprocess.run(["npm", "install", *options, *PACKAGES], cwd=folder, check=True, timeout=seconds)
-        except subprocess.TimeoutExpired:
-            print(f"npm had not finished after {seconds} s", file=sys.stderr)
-        else:
-            wanted.write_text("\n".join(PACKAGES))
-            return True
-    return False
+    command, (first, second) = ["npm", "install", *options, *PACKAGES], INSTALL_TIMES
+    try:
+        subprocess.run(command, cwd=folder, check=True, timeout=first)
+    except subprocess.TimeoutExpired:
+        print(f"npm had not finished after {first} s, and is asked again", file=sys.stderr)
+        subprocess.run(command, cwd=folder, check=True, timeout=second)
+    wanted.write_text("\n".join(PACKAGES))
 
 
 @contextmanager

@@ -44,7 +44,7 @@ from deepcritical_mcp.text import clipped
 
 SEVERAL = "Several works seem to stand in this entry. It was not checked: give each an entry of its own."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
-OF_NOTICE = "A notice (a correction, comment or reply) is not the article it is about; only the other was found: {}: {}"
+OF_NOTICE = "This and the record found are two works, a notice (a correction, comment or reply) and its article: {}: {}"
 _MAX_CANDIDATES = 3
 
 

@@ -307,7 +307,8 @@ class FolderBackend(Backend):
             return SessionFile.open(path, whole=True)
         with self._alone():
             with contextlib.suppress(DamagedFileError):
-                restore_beginning(path)
+                with failures("open the session"):
+                    restore_beginning(path)
                 return SessionFile.open(path, whole=True)  # nothing else is damaged, or another process repaired it
             with failures("open the session"), _without_writers(path), path.open("rb") as damaged:
                 self._repair(path, damaged.read())  # closing it earlier would release the lock

@@ -336,11 +336,11 @@ def salvaged(data: bytes) -> tuple[KeptSession, Sequence[Row]]:
 
 def restore_beginning(path: Path) -> None:
     """Overwrite other first bytes by those that all our files have, in a file that has whole pages as ours do."""
-    with path.open("r+b") as file:
-        size = path.stat().st_size
-        has_pages = size > 0 and size % PAGE_SIZE == 0
-        if has_pages and file.read(len(BEGINNING)) != BEGINNING:
-            file.seek(0)
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        is_ours = file.read(len(BEGINNING)) == BEGINNING
+    if size > 0 and size % PAGE_SIZE == 0 and not is_ours:
+        with path.open("r+b") as file:
             file.write(BEGINNING)
 
 
