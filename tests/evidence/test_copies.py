@@ -275,6 +275,15 @@ async def test_what_is_written_while_another_window_finds_the_file_s_beginning_d
     writer.close()
 
 
+async def test_a_file_of_something_else_is_left_as_it_is(original: Original, tmp_path: Path, clock: Clock) -> None:
+    file, diary = original.copied_to(tmp_path / "copy"), (b"My diary. " * 820)[:8192]
+    file.write_bytes(diary)
+    async with registry_of(tmp_path / "copy", clock) as registry:
+        with pytest.raises(EvidenceStoreError, match="damaged"):
+            await registry.get(original.session_id)
+    assert file.read_bytes() == diary
+
+
 CRASHING = """
 import os, signal, sys
 from pathlib import Path

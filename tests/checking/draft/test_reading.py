@@ -264,12 +264,24 @@ def test_a_row_of_a_table_that_cites_is_a_claim_of_its_cells() -> None:
     assert cited(draft) == {"Zinc heals wounds.": (2,), "Elderly people; 83; healed 12.5%": (1,)}
 
 
-@pytest.mark.parametrize("row", ["| {} | {} |\n", "<table><tr>\n<td>{}</td>\n<td><p>{}</p></td>\n</tr></table>\n"])
+WORD = "<td width=207 style='width:155.1pt;\n  border:solid windowtext 1.0pt;mso-border-top-alt:solid windowtext .5pt;"
+WORD += "\n  padding:0cm 5.4pt 0cm 5.4pt'>\n<p class=MsoNormal><span lang=EN-US>{}<o:p></o:p></span></p></td>\n"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "| {} | {} |\n",
+        "<table><tr>\n<td>{}</td>\n<td><p>{}</p></td>\n</tr></table>\n",
+        f"<table><tr style='mso-yfti-irow:1'>\n{WORD}{WORD}</tr></table>\n",
+    ],
+)
 def test_tables_with_a_column_of_references_cite_the_list(row: str) -> None:
     rule = "|---|---|\n" if row[0] == "|" else ""
     table = f"{row.format('Reference', 'Result')}{rule}{row.format('Ruiz et al. 2012', 'Zinc heals')}\nMore.\n\n"
     draft = read_draft(f"{table}{table}## References\nRuiz C, Oka E. Iron of mice. BMJ. 2012;330:55.\n")
     assert (len(draft.references), draft.unread, [one.references for one in draft.sentences]) == (1, (), [(1,)] * 2)
+    assert not any(mark in one.claim for one in draft.sentences for mark in ("<", "pt"))
 
 
 def test_copies_of_printed_pages_have_no_page_numbers_running_heads_and_broken_words() -> None:

@@ -52,9 +52,9 @@ from deepcritical_mcp.text import clean_line, clipped
 _BLANKS = dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
 _BREAKS = str.maketrans(dict.fromkeys("\r\x0b\x1c\x1d\x1e\x85\u2028\u2029", "\n") | _BLANKS)
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
-_BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
+_BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th|o:p)(?:\s[^<>]{0,2000})?/?>", re.IGNORECASE)
 _ROW = re.compile(r"<tr\b(?:[^<]|<(?!/?(?:tr|tbody|table)\b)){0,20000}(?=</?(?:tr|tbody|table)\b)", re.IGNORECASE)
-_CELL = re.compile(r"<t[dh]\b[^<>]{0,100}>", re.IGNORECASE)
+_CELL = re.compile(r"<t[dh]\b[^<>]{0,2000}>", re.IGNORECASE)
 _LEAST_CLAIM, _LEAST_QUOTED, _LEAST_UNATTRIBUTED = 2, 4, 7
 """Words of a claim, of a quotation that something is cited for, and of one with no reference near it: fewer are a
 term."""
@@ -81,12 +81,11 @@ def read_draft(text: str) -> Draft:
         text = "\n\n".join(map(str, json.loads(text))) if text.lstrip().startswith('["') else text
     text = text.replace("\r\n", "\n").translate(_BREAKS)
     managed = ManagerEntries(text)
-    rest = with_whole_words(without_page_breaks(managed.rest))
+    rest = with_whole_words(without_page_breaks(_ROW.sub(_as_line, managed.rest)))
     if _LATEX.search(rest):
         from deepcritical_mcp.search.references.latex_text import latex_as_markdown
 
         rest = latex_as_markdown(rest)
-    rest = _ROW.sub(_as_line, rest)
     rest = unescape(_BLOCK_TAG.sub(_as_markdown, rest))
     return _of_blocks(blocks_of_markdown(with_lists_apart(rest)), managed)
 
