@@ -239,8 +239,9 @@ def reference_lists(lines: Sequence[DraftLine]) -> list[FoundList]:
     """The lists of a draft that have entries; without headings, the block of entries at its end, or all of it."""
     headed, last = list[FoundList](), 0
     for at, line in enumerate(lines):
-        is_alone = line.block.kind != "item" and "\t" not in line.text  # in a row of a table it names a column
-        title = _title(line.text) if at >= last and is_alone else ""
+        # In a row of a table it names a column, which is a list if whole references stand below it.
+        is_heading = "\t" not in line.text or any(is_whole_entry(one.text) for one in lines[at + 1 : at + 2])
+        title = _title(line.text) if at >= last and line.block.kind != "item" and is_heading else ""
         is_list = title in DRAFT_WORDS["list"]
         if is_list or title in DRAFT_WORDS["maybe"] or re.split(r"[ -]", title)[-1] in DRAFT_WORDS["list"]:
             # No line ends the list that goes on with the words of another one.
