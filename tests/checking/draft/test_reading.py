@@ -269,14 +269,14 @@ def test_whole_references_in_a_column_of_a_table_are_its_list() -> None:
     assert ([one.text.partition("\t")[2] for one in draft.references], draft.unread) == ([BERG, OKA], ())
 
 
-WORD = "<td width=207 style='width:155.1pt;\n  border:solid windowtext 1.0pt;mso-border-top-alt:solid windowtext .5pt;"
-WORD += "\n  padding:0cm 5.4pt 0cm 5.4pt'>\n<p class=MsoNormal><span lang=EN-US>{}<o:p></o:p></span></p></td>\n"
-
-
+WORD_CELL = (
+    "<td width=207 style='width:155.1pt;\n  border:solid windowtext 1.0pt;mso-border-top-alt:solid windowtext .5pt;"
+    "\n  padding:0cm 5.4pt 0cm 5.4pt'>\n<p class=MsoNormal><span lang=EN-US>{}<o:p></o:p></span></p></td>\n"
+)
 ROWS = ("| {} | {} |\n", "<table><tr>\n<td>{}</td>\n<td><p>{}</p></td>\n</tr></table>\n")
 
 
-@pytest.mark.parametrize("row", [*ROWS, f"<table><tr style='mso-yfti-irow:1'>\n{WORD}{WORD}</tr></table>\n"])
+@pytest.mark.parametrize("row", [*ROWS, f"<table><tr style='mso-yfti-irow:1'>\n{WORD_CELL}{WORD_CELL}</tr></table>\n"])
 def test_tables_with_a_column_of_references_cite_the_list(row: str) -> None:
     rule = "|---|---|\n" if row[0] == "|" else ""
     table = f"{row.format('Reference', 'Result')}{rule}{row.format('Ruiz et al. 2012', 'Zinc heals')}\nMore.\n\n"
