@@ -43,7 +43,7 @@ from deepcritical_mcp.evidence.titles import (
 )
 from deepcritical_mcp.identifiers import RecordIds, is_preprint_doi, normalize_doi, record_ids, registration_number
 from deepcritical_mcp.memory import remembering
-from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, UNKNOWN_DATE, AuthorName, Publication, is_collective
+from deepcritical_mcp.models import LIBRARY, NO_ABSTRACT, NO_TITLE, UNKNOWN_DATE, AuthorName, Publication, is_collective
 from deepcritical_mcp.urls import host_of, normalize_url
 
 REGISTERED = ("pmid", "doi", "nct", "pmcid")
@@ -109,7 +109,7 @@ class Identity:
 
 def identity_of(publication: Publication) -> Identity:
     """The identity of a publication, normalized; identifiers are read from its URL too."""
-    url = normalize_url(publication.url)
+    url = normalize_url(publication.url) if publication.source != LIBRARY else ""  # databases give one to many
     known = identity_numbers(publication.own_ids) | ({"url": _VIEW.sub("", url)} if url else {})
     # A paper names the trial that it reports, but is not the trial's registration.
     claims = {part: value for part, value in identity_numbers(publication.claimed_ids).items() if part not in known}

@@ -27,6 +27,7 @@ from deepcritical_mcp.models.documents import findings_of as findings_of
 from deepcritical_mcp.models.documents import with_findings as with_findings
 from deepcritical_mcp.models.evidence import AHEAD_OF_PRINT as AHEAD_OF_PRINT
 from deepcritical_mcp.models.evidence import ANCHOR as ANCHOR
+from deepcritical_mcp.models.evidence import LIBRARY as LIBRARY
 from deepcritical_mcp.models.evidence import NO_ABSTRACT as NO_ABSTRACT
 from deepcritical_mcp.models.evidence import NOT_OWN as NOT_OWN
 from deepcritical_mcp.models.evidence import PARAGRAPH_BREAK as PARAGRAPH_BREAK
@@ -60,6 +61,7 @@ from deepcritical_mcp.models.publication import SOURCE_LABELS as SOURCE_LABELS
 from deepcritical_mcp.models.publication import STATUSES as STATUSES
 from deepcritical_mcp.models.publication import UNKNOWN_DATE as UNKNOWN_DATE
 from deepcritical_mcp.models.publication import URL_LIMIT as URL_LIMIT
+from deepcritical_mcp.models.publication import Accession as Accession
 from deepcritical_mcp.models.publication import AuthorName as AuthorName
 from deepcritical_mcp.models.publication import Bibliography as Bibliography
 from deepcritical_mcp.models.publication import CitationSource as CitationSource
@@ -129,6 +131,7 @@ from deepcritical_mcp.models.search_log import LoggedSearch as LoggedSearch
 from deepcritical_mcp.models.search_log import News as News
 from deepcritical_mcp.models.search_log import NewsItem as NewsItem
 from deepcritical_mcp.models.search_log import NewsKind as NewsKind
+from deepcritical_mcp.models.vancouver import language_code as language_code
 from deepcritical_mcp.models.vancouver import language_names as language_names
 from deepcritical_mcp.models.vancouver import language_tag as language_tag
 from deepcritical_mcp.models.vancouver import vancouver as vancouver

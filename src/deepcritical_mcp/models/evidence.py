@@ -26,6 +26,7 @@ from deepcritical_mcp.models.publication import (
     PREPRINT,
     UNION,
     UNKNOWN_DATE,
+    Accession,
     AuthorName,
     Bibliography,
     Line,
@@ -122,6 +123,7 @@ PREFERENCE: tuple[TextKind, ...] = ("abstract", "registration", "full_text", "pa
 """Which text represents a publication if only one is shown; the user's texts always come last."""
 RECORD_KINDS: tuple[TextKind, ...] = ("abstract", "registration")
 USER = "user"
+LIBRARY = "library"
 """Provider of what the user wrote or pasted."""
 NO_ABSTRACT = "[No abstract]"
 AHEAD_OF_PRINT = "aheadofprint"
@@ -237,6 +239,7 @@ class Publication(Bibliography):
     screened: Annotated[Line, LATEST_DECISION] = ""
     decisions: Annotated[tuple[Line, ...], UNION] = ()
     tags: Annotated[tuple[Line, ...], UNION] = ()
+    accessions: Annotated[tuple[Accession, ...], UNION] = ()
 
     @classmethod
     def of(cls, kind: TextKind, content: str, *, provider: str, **fields: object) -> Self:
@@ -265,7 +268,7 @@ class Publication(Bibliography):
     @property
     def is_record(self) -> bool:
         """Whether a bibliographic source described it, which is more reliable than a web page or a user."""
-        return any(text.kind in RECORD_KINDS and not text.is_users for text in self.texts)
+        return self.source != LIBRARY and any(one.kind in RECORD_KINDS and not one.is_users for one in self.texts)
 
     @property
     def own_ids(self) -> RecordIds:
@@ -312,7 +315,7 @@ class Publication(Bibliography):
             return "preprint"
         if self.source == "trial":
             return "trial"
-        is_claim = bool(self.claims) and not self.is_record
+        is_claim = bool(self.claims) and not self.is_record and self.source != LIBRARY
         if (self.journal or self.journal_abbreviation) and not is_claim:
             return "article"
         return "page" if self.is_on_the_web and not (self.pmid or self.doi) else "other"
@@ -395,7 +398,8 @@ def merged(kept: Publication, other: Publication) -> Publication:
     decided = [(one.screened, one.screening != "") for one in (first, second)]
     latest, earlier = (second, first) if decided[1] > decided[0] else (first, second)
     is_claim = bool(second.claims) and first.is_record
-    combined = {"texts", "tags"} if authority(second) < min(authority(first), 2) or is_claim else _MERGE_RULES.keys()
+    own = {"texts", "tags", "accessions"}
+    combined = own if authority(second) < min(authority(first), 2) or is_claim else _MERGE_RULES.keys()
     values = {name: getattr(latest if rule == LATEST_DECISION else first, name) for name, rule in _MERGE_RULES.items()}
     values |= {name: _MERGE_RULES[name].combine(values[name], getattr(second, name)) for name in combined}
     values["status"] = as_of(values["status"], values["status_checked"])
@@ -407,10 +411,11 @@ def merged(kept: Publication, other: Publication) -> Publication:
 
 
 def authority(publication: Publication) -> int:
-    """How reliable a description is: 3 a record, 2 a page, 1 what the user pasted, 0 what the user wrote."""
+    """How reliable a description is: 4 a record, 3 one of a library, 2 a page, 1 what the user pasted, 0 what the user
+    wrote."""
     if publication.is_users:
         return 0 if publication.source == "user" else 1
-    return 3 if publication.is_record else 2
+    return 4 if publication.is_record else 3 if publication.source == LIBRARY else 2
 
 
 def publication_id(publication: Publication) -> str:
@@ -426,7 +431,7 @@ def publication_id(publication: Publication) -> str:
         return f"doi:{normalize_doi(publication.doi)}"
     if publication.nct:
         return f"nct:{publication.nct}"
-    if publication.url:
+    if publication.url and publication.source != LIBRARY:  # databases give one address to many
         return f"url:{_digest(normalize_url(publication.url))}"
     content = publication.text.content
     return f"text:{_digest(publication.title if content == NO_ABSTRACT else content)}"

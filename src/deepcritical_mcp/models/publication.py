@@ -16,7 +16,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from deepcritical_mcp.text import clean_line, clipped, data_lines
 
-CitationSource = Literal["pubmed", "preprint", "trial", "web", "user"]
+CitationSource = Literal["pubmed", "preprint", "trial", "web", "library", "user"]
 PublicationStatus = Literal["ok", "retracted", "concern", "corrected", "superseded", "notice", "unchecked"]
 GRAVE_STATUSES: tuple[PublicationStatus, ...] = ("retracted", "concern")
 """A paper with one of these must not be cited without saying so."""
@@ -210,6 +210,13 @@ def split_names(text: str) -> list[AuthorName]:
     if len(names) == 1 and len(listed) > 1 and all(_FAMILY_AND_INITIALS.fullmatch(name) for name in listed):
         names = listed
     return [split_name(name) for name in names]
+
+
+class Accession(NamedTuple):
+    """The database that a record was taken from, and its number there; "" if that is not known."""
+
+    database: Line
+    number: Line = ""
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,13 @@ def language_names(codes: str) -> list[str]:
     return [_LANGUAGES.get(code.lower(), (code, ""))[0] for code in given if code and code.lower() not in _NO_LANGUAGE]
 
 
+def language_code(name: str) -> str:
+    """The MARC code of a language by its English name or tag, "eng" for "English" or "en-US"; else the name itself."""
+    word = name.strip().lower()
+    known = (code for code, full, tag in _ROWS if word in (code, full.lower()) or word.partition("-")[0] == tag)
+    return next(known, name.strip())
+
+
 def language_tag(codes: str) -> str:
     """The BCP 47 tag of the first language, e.g. "de" for "ger"; "" if it is not known."""
     first = codes.split(",")[0].strip().lower()

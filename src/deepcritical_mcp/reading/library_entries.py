@@ -1,0 +1,294 @@
+"""Entries of reference managers and databases as a file has them: the line where each begins, and its fields.
+
+Programs write what they call one form in many ways (tags with one blank, entries that nothing closes, several values
+on lines of their own), so the readers here take what can mean one thing only, and name the line of everything else.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, islice, pairwise
+from typing import Literal, NamedTuple, cast
+from xml.etree.ElementTree import Element
+
+from deepcritical_mcp.errors import UnreadableDocumentError
+from deepcritical_mcp.net.fields import list_of, mapping_of, text_of
+from deepcritical_mcp.reading.xml_tree import read_xml
+from deepcritical_mcp.text import decoded
+
+LibraryForm = Literal["ris", "nbib", "wos", "enw", "bibtex", "json", "xml", "csv"]
+"""RIS; PubMed's own form; Web of Science's plain text; EndNote's export (refer); BibTeX; CSL-JSON or Zotero's JSON;
+EndNote's XML; a table with headings."""
+
+
+class WrittenEntry(NamedTuple):
+    """An entry as written: its first line in the file, from 1; its fields in order, several of one name if it has
+    several values; or the reason why it cannot be read."""
+
+    line: int
+    fields: Sequence[tuple[str, str]] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class TaggedForm:
+    """A form of lines with a tag each.
+
+    Attributes:
+        tag: before a value; a line without one goes on with the value of the line before.
+        first: the tag that an entry begins with.
+        last: the tag that it ends with; "" if a blank line ends it.
+    """
+
+    tag: re.Pattern[str]
+    first: str
+    last: str = ""
+
+
+TAGGED: Mapping[LibraryForm, TaggedForm] = {
+    "ris": TaggedForm(re.compile(r"[ \t]{0,4}([A-Z][A-Z0-9])[ \t]{1,3}-(?:[ \t]|$)"), "TY", "ER"),
+    "nbib": TaggedForm(re.compile(r"([A-Z]{2,4}) {0,2}-(?: |$)"), "PMID"),
+    "wos": TaggedForm(re.compile(r"([A-Z][A-Z0-9])(?: |$)"), "PT", "ER"),
+    "enw": TaggedForm(re.compile(r"%([^\s\w]|[0-9A-Za-z])(?:[ \t]|$)"), "0"),
+}
+
+
+def tagged_entries(text: str, form: TaggedForm) -> Iterator[WrittenEntry]:
+    """The entries of lines with tags. What stands between two of them is skipped; a tag there that the entry before
+    does not have belongs to it, as Ovid writes some, and any other begins an entry."""
+    start, fields, ended = 0, list[tuple[str, list[str]]](), True
+    for number, line in enumerate(text.split("\n"), 1):
+        tag = form.tag.match(line)
+        name = tag[1] if tag else ""
+        is_new = ended and (not form.last or not fields or name in {one for one, _ in fields})
+        if tag and (name == form.first or is_new):
+            if fields:
+                yield _closed(start, fields)
+            start, fields, ended = number, list[tuple[str, list[str]]](), False
+        if name and name == form.last:
+            ended = True
+        elif tag:
+            fields.append((name, [line[tag.end() :].strip()]))
+        elif line.strip() and not ended:
+            fields[-1][1].append(line.strip())
+        elif not form.last and not line.strip():
+            ended = True
+    if fields:
+        yield _closed(start, fields)
+
+
+def _closed(line: int, fields: Sequence[tuple[str, list[str]]]) -> WrittenEntry:
+    return WrittenEntry(line, tuple((name, "\n".join(lines).strip()) for name, lines in fields))
+
+
+MAX_VALUE = 200_000
+"""Characters of a value."""
+
+
+def json_entries(text: str) -> Iterator[WrittenEntry]:
+    """The items of CSL-JSON, or of Zotero's own JSON: of an array, of an object with "items", or one alone."""
+    start = len(text) - len(text.lstrip(" [\n\t"))
+    place = text.find("{", max(start, text.find('"items"'))) if text.startswith("{", start) else -1
+    line, seen, decoder = 1, 0, json.JSONDecoder()
+    while place >= 0:
+        line, seen = line + text.count("\n", seen, place), place
+        try:
+            item, end = cast("tuple[object, int]", decoder.raw_decode(text, place))
+        except (ValueError, RecursionError):
+            yield WrittenEntry(line, reason="JSON that cannot be read, so that nothing behind it is read either")
+            return
+        yield WrittenEntry(line, tuple(_flat(mapping_of(item))))
+        place = text.find("{", end)
+
+
+def _flat(item: Mapping[str, object], path: str = "") -> Iterator[tuple[str, str]]:
+    """The texts of an object with the path to each, "data.title"; a name of a person is one text."""
+    for name, value in item.items():
+        for one in list_of(value) or [value]:
+            inner = mapping_of(one)
+            if any(key in inner for key in ("family", "literal", "lastName")):
+                yield f"{path}{name}", _person(inner)
+            elif parts := list_of(inner.get("date-parts")):
+                yield f"{path}{name}", "-".join(map(text_of, list_of(parts[0])))
+            elif inner:
+                yield from _flat(inner, f"{path}{name}.")
+            elif told := text_of(one, MAX_VALUE):
+                yield f"{path}{name}", told
+
+
+def _person(name: Mapping[str, object]) -> str:
+    literal = text_of(name.get("literal")) or text_of(name.get("name"))
+    family = " ".join(filter(None, (text_of(name.get("non-dropping-particle")), _first(name, "family", "lastName"))))
+    given = " ".join(filter(None, (_first(name, "given", "firstName"), text_of(name.get("dropping-particle")))))
+    return literal or ", ".join(filter(None, (family, text_of(name.get("suffix")), given)))
+
+
+def _first(value: Mapping[str, object], *names: str) -> str:
+    return next(filter(None, (text_of(value.get(name)) for name in names)), "")
+
+
+def xml_entries(text: str) -> Iterator[WrittenEntry]:
+    """The records of EndNote's XML: the text at each path below a record, "titles/title"."""
+    root, _, is_cut = read_xml(text.encode(), is_huge=True)
+    line = 0
+    for record in root.iter("record"):
+        line = cast("int", getattr(record, "sourceline", line))
+        yield WrittenEntry(line, tuple(_leaves(record)))
+    if is_cut:
+        yield WrittenEntry(line, reason="XML that is broken or cut off, so that records behind it may be missing")
+
+
+def _leaves(element: Element, path: str = "") -> Iterator[tuple[str, str]]:
+    """`<style>` only says how a text looks."""
+    for child in element:
+        if name := child.get("name"):  # <ref-type name="Journal Article">17</ref-type>
+            yield f"{path}{child.tag}@name", name
+        if any(one.tag != "style" for one in child):
+            yield from _leaves(child, f"{path}{child.tag}/")
+        elif text := "".join(child.itertext()).strip():
+            yield f"{path}{child.tag}", text
+
+
+DELIMITERS = (",", ";", "\t")
+
+
+def table_entries(text: str) -> Iterator[WrittenEntry]:
+    """The rows of a table with headings, which become names in small letters: "Published Year" is "published year"."""
+    head = text.lstrip("\n").partition("\n")[0]
+    rows = csv.reader(io.StringIO(text), delimiter=max(DELIMITERS, key=head.count))
+    csv.field_size_limit(len(text) + 1)
+    names, line = list[str](), 1
+    for row in rows:
+        if not names:
+            names = [" ".join(name.lower().split()) for name in row]
+        elif any(map(str.strip, row)):
+            told = f"it has {len(row)} cells, and the table {len(names)} columns"
+            named = ((name, cell.strip()) for name, cell in zip(names, row, strict=False) if name and cell.strip())
+            yield WrittenEntry(line, tuple(named)) if len(row) <= len(names) else WrittenEntry(line, reason=told)
+        line = rows.line_num + 1
+
+
+_BIBTEX = re.compile(
+    r"^[ \t]{0,20}(?=@(?:[A-Za-z]\w{0,30}[ \t]{0,8}\{|(?i:string|article|book|misc|phdthesis|techreport|online|"
+    r"in(?:book|collection|proceedings))[ \t]{0,8}\())",
+    re.MULTILINE,
+)
+"""What an entry of BibTeX begins with."""
+
+
+def bibtex_entries(text: str) -> Iterator[WrittenEntry]:
+    """The entries of BibTeX, with "type" and "key" before their fields, and the values of macros."""
+    starts, macros, line, seen = [one.end() for one in _BIBTEX.finditer(text)], dict[str, str](), 1, 0
+    for start, end in pairwise((*starts, len(text))):
+        line, seen = line + text.count("\n", seen, start), start
+        block = bibtex_block(text[start:end], macros)
+        macros |= [block.macro] if block.macro else []
+        if block.reason or any(value for _, value in block.fields):
+            yield WrittenEntry(line, block.fields, block.reason and f"BibTeX that cannot be read: {block.reason}")
+
+
+class BibtexBlock(NamedTuple):
+    """A block of BibTeX as written: the fields of an entry behind its "type" and "key"; or the name and value of a
+    macro; or why it cannot be read ("" for a comment)."""
+
+    raw: str
+    fields: Sequence[tuple[str, str]] = ()
+    macro: tuple[str, str] | None = None
+    reason: str = ""
+
+
+def bibtex_block(text: str, macros: Mapping[str, str]) -> BibtexBlock:
+    """The block that a text begins with, with the values of macros."""
+    from bibtexparser.entrypoint import parse_string
+    from bibtexparser.model import Entry, ParsingFailedBlock, String
+
+    found = next(iter(parse_string(text, parse_stack=[]).blocks), None)
+    if isinstance(found, ParsingFailedBlock):
+        if not isinstance(found.ignore_error_block, Entry):
+            return BibtexBlock(text, reason=str(getattr(found.error, "abort_reason", found.error)))
+        found = found.ignore_error_block  # a field stands in it twice
+    raw = cast("str", found.raw) if found else text
+    if isinstance(found, String):
+        return BibtexBlock(raw, macro=(found.key.lower(), _within(found.value)))
+    if not isinstance(found, Entry):
+        return BibtexBlock(raw)
+    named = ((next(iter(one.key.split()[-1:]), ""), one.value) for one in found.fields)  # behind a comment
+    fields = ((name.lower(), macros.get(value.lower(), "") or _within(value)) for name, value in named)
+    return BibtexBlock(raw, (("type", found.entry_type.lower()), ("key", found.key), *fields))
+
+
+def _within(value: str) -> str:
+    """A value without the braces, even doubled, or quotation marks around it."""
+    for _ in range(2):
+        value = value[1:-1] if _is_enclosed(value) else value
+    return value
+
+
+def _is_enclosed(value: str) -> bool:
+    """Whether one pair of marks is around it all: not "{Zinc} for {wounds}"."""
+    depths = accumulate((letter == "{") - (letter == "}") for letter in value[:-1])
+    return len(value) > 1 and (value[0] + value[-1] == '""' or (value[0] + value[-1] == "{}" and all(depths)))
+
+
+class LibraryReading(NamedTuple):
+    """A file of a library: its form, "" if it is none, and its entries in order."""
+
+    form: LibraryForm | Literal[""]
+    entries: Sequence[WrittenEntry] = ()
+
+
+_STARTS: Sequence[tuple[LibraryForm, re.Pattern[str]]] = (
+    ("xml", re.compile(r"\s*(?:<\?xml[^<>]{0,99}>\s*)?<(?:xml|records)\b")),
+    ("json", re.compile(r'\s*\[?\s*\{\s*"')),
+    ("ris", re.compile(r"^[ \t]{0,4}TY[ \t]{1,3}-", re.MULTILINE)),
+    ("nbib", re.compile(r"^PMID ?- ?[0-9]", re.MULTILINE)),
+    ("wos", re.compile(r"^PT [A-Z]$", re.MULTILINE)),
+    ("enw", re.compile(r"^%[0T] ", re.MULTILINE)),
+    ("bibtex", _BIBTEX),
+)
+"""What the first entry of each form begins with."""
+_TITLES = frozenset({"title", "article title", "document title", "primary title"})
+MAX_ENTRIES = 50_000
+"""Of one file; what stands behind them is told."""
+
+
+def read_library(content: bytes, **_: str) -> LibraryReading:
+    """The entries of a file, and the lines of those that cannot be read; () if it is not a library.
+
+    Raises:
+        UnreadableDocumentError: it has no text.
+    """
+    text = decoded(content).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "").lstrip("\ufeff")
+    if not text.strip():
+        raise UnreadableDocumentError("This file has no text.")
+    form = _form_of(text)
+    if not form:
+        return LibraryReading("")
+    readers: Mapping[LibraryForm, Callable[[str], Iterator[WrittenEntry]]] = {
+        "json": json_entries,
+        "xml": xml_entries,
+        "bibtex": bibtex_entries,
+        "csv": table_entries,
+    }
+    found = tagged_entries(text, TAGGED[form]) if form in TAGGED else readers[form](text)
+    entries = [*islice(found, MAX_ENTRIES + 1)]
+    if len(entries) > MAX_ENTRIES:
+        told = f"it and what follows: one file may have {MAX_ENTRIES:,} entries"
+        entries[MAX_ENTRIES] = WrittenEntry(entries[MAX_ENTRIES].line, reason=told)
+    return LibraryReading(form, entries)
+
+
+def _form_of(text: str) -> LibraryForm | Literal[""]:
+    """The form of the entry that a text begins with, after a line or two of something else."""
+    starts = [(found.start(), form) for form, start in _STARTS if (found := start.search(text, 0, 100_000))]
+    starts = [(at, form) for at, form in starts if form not in ("xml", "json") or not text[:at].strip()]
+    if starts:
+        return min(starts)[1]
+    head = text.lstrip("\n").partition("\n")[0].lower()
+    names = {name.strip().strip('"') for name in re.split(r"[,;\t]", head)}
+    return "csv" if len(names) > 1 and not names.isdisjoint(_TITLES) else ""
