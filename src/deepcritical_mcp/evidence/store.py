@@ -270,8 +270,9 @@ class EvidenceStore(SessionAccess):
         async with self._session() as catalogue:
             return len(catalogue)
 
-    async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
-        """Add new publications, and merge known ones into what is stored; one outcome each, in order.
+    async def add_evidence(self, publications: Sequence[Publication], *, embed: bool = True) -> tuple[AddOutcome, ...]:
+        """Add new publications, and merge known ones into what is stored; one outcome each, in order. Without `embed`
+        they are found by words until they have been embedded in the background.
 
         If cancelled, each publication is either stored completely or not at all.
 
@@ -279,7 +280,7 @@ class EvidenceStore(SessionAccess):
             SessionFullError: not all fit; `details["kept"]` holds the ids of those that were added.
         """
         async with self._session() as catalogue:
-            return await self._add(publications, catalogue)
+            return await self._add(publications, catalogue, embed=embed)
 
     async def set_statuses(self, publications: Sequence[Publication]) -> None:
         """Write the status of stored publications as these have it, and nothing else."""
@@ -340,24 +341,26 @@ class EvidenceStore(SessionAccess):
             await self._write_alone(lambda: catalogue.space.keep_documents(dict.fromkeys(chosen, "")))
             return list({outcome.publication.id: outcome.publication for outcome in outcomes}.values())
 
-    async def _add(self, publications: Sequence[Publication], catalogue: Catalogue) -> tuple[AddOutcome, ...]:
+    async def _add(
+        self, publications: Sequence[Publication], catalogue: Catalogue, *, embed: bool = True
+    ) -> tuple[AddOutcome, ...]:
         decisions: list[Decision | None] = []
         room = EMBEDDED_AT_ONCE
         for block in batches(publications, EMBEDDED_AT_ONCE):
             known = await run_sync(identified, catalogue, block, abandon_on_cancel=True)
             unknown = [publication for publication, id in zip(block, known, strict=True) if not id]
-            vectors = await self._embedder.publications(unknown, room)
+            vectors = await self._embedder.publications(unknown, room) if embed else [()] * len(unknown)
             room = max(0, room - sum(len(some) - 1 for some in vectors if some))
             embedded = iter(vectors)
             new = [(one, () if id else next(embedded)) for one, id in zip(block, known, strict=True)]
             for rows in batches(new, WRITTEN_AT_ONCE):
-                decisions += await self._add_batch(catalogue, rows)
+                decisions += await self._add_batch(catalogue, rows, embed=embed)
         outcomes = await run_sync(lambda: tuple(one.outcome(catalogue) for one in decisions if one))
         ids = {outcome.publication.id for outcome in outcomes}
         lacking = [id for id in catalogue.waiting() if id in ids]
         # Few passages are embedded now, more in the background.
         count = sum(len(passages) for *_, passages in catalogue.missing(lacking, EMBEDDED_AT_ONCE + 1))
-        if 0 < count <= EMBEDDED_AT_ONCE and not self._embedder.failure:
+        if embed and 0 < count <= EMBEDDED_AT_ONCE and not self._embedder.failure:
             while await self._index_more(lacking, catalogue):
                 pass
         if lacking:
@@ -385,13 +388,15 @@ class EvidenceStore(SessionAccess):
         for some in batches(causes, WRITTEN_AT_ONCE):
             await self._write_alone(partial(write, some))
 
-    async def _add_batch(self, catalogue: Catalogue, new: Sequence[NewPublication]) -> Sequence[Decision | None]:
+    async def _add_batch(
+        self, catalogue: Catalogue, new: Sequence[NewPublication], *, embed: bool
+    ) -> Sequence[Decision | None]:
         batch = Batch(catalogue, self.calibration, self._settings.max_evidence, self._settings.dedup_threshold)
         async with self._writing:
             decisions = await self._write(lambda: batch.add(new))
             # What could not be embedded, e.g. because the model is busy, is not tried again while others wait for this
             # session: the background does that.
-            if batch.changed and not self._embedder.failure:
+            if embed and batch.changed and not self._embedder.failure:
                 changed = [catalogue.item_or_successor(id).publication for id in sorted(batch.changed)]
                 vectors = await self._embedder.publications(changed)
                 rows = [(one, 0, some) for one, some in zip(changed, vectors, strict=True) if some]

@@ -9,8 +9,9 @@ from typing import Literal, get_args
 from deepcritical_mcp.models.publication import STATUSES, Value
 from deepcritical_mcp.text import counted
 
-LoggedKind = Literal["search", "citations", "lookup"]
-"""A search of a source; a look for papers that cite or are like one; records fetched by their identifiers."""
+LoggedKind = Literal["search", "citations", "lookup", "file"]
+"""A search of a source; a look for papers that cite or are like one; records fetched by their identifiers; records of a
+file, which the user exported from the database `title`."""
 
 
 WATCH_TOOL = "refresh"
