@@ -11,6 +11,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, islice, pairwise
 from typing import Literal, NamedTuple, cast
@@ -51,8 +52,8 @@ class TaggedForm:
 
 
 TAGGED: Mapping[LibraryForm, TaggedForm] = {
-    "ris": TaggedForm(re.compile(r"[ \t]{0,4}([A-Z][A-Z0-9])[ \t]{1,3}-(?:[ \t]|$)"), "TY", "ER"),
-    "nbib": TaggedForm(re.compile(r"([A-Z]{2,4}) {0,2}-(?: |$)"), "PMID"),
+    "ris": TaggedForm(re.compile(r"[ \t]{0,4}([A-Z][A-Z0-9]|PMID)[ \t]{1,3}-(?:[ \t]|$)"), "TY", "ER"),
+    "nbib": TaggedForm(re.compile(r"([A-Z]{2,4}) {0,2}-(?: |$|(?=[0-9]))"), "PMID"),
     "wos": TaggedForm(re.compile(r"([A-Z][A-Z0-9])(?: |$)"), "PT", "ER"),
     "enw": TaggedForm(re.compile(r"%([^\s\w]|[0-9A-Za-z])(?:[ \t]|$)"), "0"),
 }
@@ -155,22 +156,50 @@ def _leaves(element: Element, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 DELIMITERS = (",", ";", "\t")
+_TITLES = frozenset({"title", "article title", "document title", "primary title", "ti"})
+_BEFORE_TABLE = 10
+"""Lines in which Embase tells the query, before the headings."""
+_GUARDED = re.compile('="(.*)"')
+"""A cell that Excel must not take for a number."""
+
+
+def _headings(text: str) -> tuple[list[str], str, int]:
+    """The headings of a table in small letters, what separates its cells, and in which line they stand; no headings if
+    it is none."""
+    for number, line in enumerate(text.split("\n", _BEFORE_TABLE)[:_BEFORE_TABLE], 1):
+        delimiter = max(DELIMITERS, key=line.count)
+        row = next(csv.reader([line], delimiter=delimiter), [])
+        names = [" ".join(name.lower().split()) for name in row]
+        if len(names) > 1 and not _TITLES.isdisjoint(names):
+            return names, delimiter, number
+    return [], "", 0
 
 
 def table_entries(text: str) -> Iterator[WrittenEntry]:
     """The rows of a table with headings, which become names in small letters: "Published Year" is "published year"."""
-    head = text.lstrip("\n").partition("\n")[0]
-    rows = csv.reader(io.StringIO(text), delimiter=max(DELIMITERS, key=head.count))
-    csv.field_size_limit(len(text) + 1)
-    names, line = list[str](), 1
+    names, delimiter, start = _headings(text)
+    csv.field_size_limit(min(len(text) + 1, 2**31 - 1))
+    lines = text.split("\n", start)[start:] if "\n" in text else []
+    # Web of Science quotes nothing.
+    quoting = csv.QUOTE_NONE if delimiter == "\t" and '\t"' not in text else csv.QUOTE_MINIMAL
+    rows, line = csv.reader(io.StringIO("".join(lines)), delimiter=delimiter, quoting=quoting), start + 1
     for row in rows:
-        if not names:
-            names = [" ".join(name.lower().split()) for name in row]
+        more = [cell for cell in row[len(names) :] if cell.strip()]
+        if more:
+            yield WrittenEntry(line, reason=f"it has {len(row)} cells, and the table {len(names)} columns")
         elif any(map(str.strip, row)):
-            told = f"it has {len(row)} cells, and the table {len(names)} columns"
-            named = ((name, cell.strip()) for name, cell in zip(names, row, strict=False) if name and cell.strip())
-            yield WrittenEntry(line, tuple(named)) if len(row) <= len(names) else WrittenEntry(line, reason=told)
-        line = rows.line_num + 1
+            named = ((name, _cell(cell)) for name, cell in zip(names, row, strict=False) if name and cell.strip())
+            yield WrittenEntry(line, tuple(named))
+        line = start + rows.line_num + 1
+
+
+def _cell(text: str) -> str:
+    """A cell as text; a list in JSON becomes lines."""
+    found = _GUARDED.fullmatch(text.strip())
+    if text.startswith('["'):
+        with suppress(ValueError, RecursionError):
+            return "\n".join(map(text_of, list_of(json.loads(text))))
+    return found[1] if found else text.strip()
 
 
 _BIBTEX = re.compile(
@@ -246,13 +275,12 @@ _STARTS: Sequence[tuple[LibraryForm, re.Pattern[str]]] = (
     ("xml", re.compile(r"\s*(?:<\?xml[^<>]{0,99}>\s*)?<(?:xml|records)\b")),
     ("json", re.compile(r'\s*\[?\s*\{\s*"')),
     ("ris", re.compile(r"^[ \t]{0,4}TY[ \t]{1,3}-", re.MULTILINE)),
-    ("nbib", re.compile(r"^PMID ?- ?[0-9]", re.MULTILINE)),
+    ("nbib", re.compile(r"^PMID ?- ?[0-9]|^<[0-9]{1,6}\. >\n[A-Z]{2} {2}- ", re.MULTILINE)),
     ("wos", re.compile(r"^PT [A-Z]$", re.MULTILINE)),
     ("enw", re.compile(r"^%[0T] ", re.MULTILINE)),
     ("bibtex", _BIBTEX),
 )
 """What the first entry of each form begins with."""
-_TITLES = frozenset({"title", "article title", "document title", "primary title"})
 MAX_ENTRIES = 50_000
 """Of one file; what stands behind them is told."""
 
@@ -275,8 +303,15 @@ def read_library(content: bytes, **_: str) -> LibraryReading:
         "bibtex": bibtex_entries,
         "csv": table_entries,
     }
-    found = tagged_entries(text, TAGGED[form]) if form in TAGGED else readers[form](text)
+    is_table = form == "wos" and "\t" in text and bool(_headings(text)[0])
+    found = (
+        tagged_entries(text, TAGGED[form])
+        if form in TAGGED and not is_table
+        else readers.get(form, table_entries)(text)
+    )
     entries = [*islice(found, MAX_ENTRIES + 1)]
+    if is_table:  # with its tags as headings
+        entries = [one._replace(fields=[(name.upper(), value) for name, value in one.fields]) for one in entries]
     if len(entries) > MAX_ENTRIES:
         told = f"it and what follows: one file may have {MAX_ENTRIES:,} entries"
         entries[MAX_ENTRIES] = WrittenEntry(entries[MAX_ENTRIES].line, reason=told)
@@ -289,6 +324,5 @@ def _form_of(text: str) -> LibraryForm | Literal[""]:
     starts = [(at, form) for at, form in starts if form not in ("xml", "json") or not text[:at].strip()]
     if starts:
         return min(starts)[1]
-    head = text.lstrip("\n").partition("\n")[0].lower()
-    names = {name.strip().strip('"') for name in re.split(r"[,;\t]", head)}
-    return "csv" if len(names) > 1 and not names.isdisjoint(_TITLES) else ""
+    names, delimiter, _ = _headings(text)
+    return "" if not names else "wos" if delimiter == "\t" and {"pt", "ut"} <= {*names} else "csv"

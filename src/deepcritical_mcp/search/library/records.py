@@ -21,6 +21,7 @@ from deepcritical_mcp.identifiers import (
 from deepcritical_mcp.models import (
     LIBRARY,
     NO_ABSTRACT,
+    PREPRINT,
     UNKNOWN_DATE,
     Accession,
     AuthorName,
@@ -34,34 +35,42 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.net.fields import plain_abstract, plain_line
 from deepcritical_mcp.reading.library_entries import LibraryForm, WrittenEntry
 from deepcritical_mcp.search.references.plain_text import without_latex
-from deepcritical_mcp.text import clean_line, clean_text
+from deepcritical_mcp.text import clean_line
 
 _FORMS: Sequence[LibraryForm] = get_args(LibraryForm)
 _ROWS = [[cell.strip() for cell in row.split("|")] for row in data_lines(__file__, "fields.txt")]
 _NAMES = {row[0]: [[set(names.split("+")) for names in cell.split(", ")] for cell in row[1:]] for row in _ROWS}
-"""By field, for each form: sets of names that count together, the first that is filled."""
+"""By field, for each form: sets of names that count together; the first that is filled counts."""
 _KINDS = {word: kind for kind, words in data_table(__file__, "kinds.txt").items() for word in words.split()}
-_DATABASES = [[cell.strip() for cell in row.split("|", 2)] for row in data_lines(__file__, "databases.txt")]
-_PLAIN_FIELDS = ("volume", "issue", "version", "publisher", "publisher_place", "vernacular_title")
+_DATABASES = [
+    (name.strip(), words.strip().replace(", ", "|"), form.strip())
+    for name, words, form in (row.split("|", 2) for row in data_lines(__file__, "databases.txt"))
+]
+_OF_FORMS: Mapping[LibraryForm, str] = {"nbib": "PubMed", "wos": "Web of Science"}
+_OF_DATABASES = re.compile("|".join(data_lines(__file__, "database_notes.txt")), re.IGNORECASE)
+"""What databases write where users write notes."""
 _NOTHING = re.compile(r"\W*(?:n/?a|none|not available|(?:no|\[?no) abstract(?: available)?)?\W*", re.IGNORECASE)
 _PAGE = re.compile(r".*[0-9]|[ivxlcIVXLC]+\b")
-_NUMBERED = re.compile(r"(?im)^\W*(PMID|PMCID)\s?:?\s{0,2}((?:PMC)?[0-9]{1,9})\W*$")
-_SEPARATED = re.compile(r"\s*;\s*|\n")
-_ESCAPED, _LATEX = re.compile(r"\\([&%$#_{}])"), re.compile(r"\\|``|~|\$")
-_COMMA = re.compile(r",(?![^{}]*\})")
-_RAYYAN = re.compile(r"RAYYAN-(INCLUSION|LABELS|EXCLUSION-REASONS):\s*(.*?)\s*(?=\||RAYYAN-|$)", re.DOTALL)
-_VOTE = re.compile(r"=>\s*\"?(\w+)")
+_HYPHENS = str.maketrans(dict.fromkeys("‐‑–—", "-"))
+_PMID = re.compile(r"(?:^|\b(?:PubMed|PMID:?|NLM)\s?)([1-9][0-9]{0,7})(?=\s*(?:$|[\[,;]))", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?i)(?<![^\s;])(PMID|PMCID): ?((?:PMC)?[0-9]{1,9})(?![^\s;.])")
 _YEAR = re.compile(r"(?<![0-9])(?:1[5-9]|20|21)[0-9]{2}(?![0-9])")
 _SEVERAL = re.compile(r"[A-Z][a-z]{2,8}[-/–][A-Z][a-z]{2,8}|(?:Spring|Summer|Autumn|Fall|Winter)(?![a-z])")
 """Months of an issue, or its season."""
-_ACCESSION = re.compile(r"[?&]AN=([\w.-]+)")
-"""In addresses of Ovid and EBSCO."""
+_ACCESSION = re.compile(r"[?&]AN=([\w.-]{4,40})|Accession Number: ?([\w.-]{4,40})")
+"""In addresses of Ovid and EBSCO, and in EBSCO's notes."""
+_GLUED = re.compile(r" {5}([A-Z][A-Z0-9]) {2}- ")
+"""Rayyan writes a field that it does not know behind the one before."""
+_SEPARATED = re.compile(r"\s*;\s*|\n")
+_COMMA = re.compile(r",(?![^{}]*\})")
+_ESCAPED, _LATEX = re.compile(r"\\([&%$#_{}])"), re.compile(r"\\|``|~|\$")
+_RAYYAN = re.compile(r"(?:\| ?)?(?:RAYYAN-|USER-)(INCLUSION|LABELS|EXCLUSION-REASONS|NOTES): ?([^|]*)")
+_VOTE, _QUOTED = re.compile(r"=>\s?\"?(\w{1,20})"), re.compile(r'"((?:[^"\\]|\\.)*)"(?!=>)')
 _ASREVIEW = re.compile(r"ASReview_(relevant|irrelevant|not_seen|prior)\W*")
-_OF_DATABASES = re.compile("|".join(data_lines(__file__, "database_notes.txt")))
-"""What databases write where users write notes."""
+_COVIDENCE = re.compile(r"Exclusion reason: ?([^;]{1,300});")
 _DECISIONS: Mapping[str, Verdict] = {
-    **dict.fromkeys(("included", "include", "yes", "true", "1", "relevant"), "included"),
-    **dict.fromkeys(("excluded", "exclude", "no", "false", "0", "irrelevant"), "excluded"),
+    **dict.fromkeys(("included", "include", "yes", "true", "1", "1.0", "relevant", "i"), "included"),
+    **dict.fromkeys(("excluded", "exclude", "no", "false", "0", "0.0", "-1", "irrelevant", "e"), "excluded"),
     "cited": "cited",
 }
 
@@ -105,7 +114,8 @@ class _Fields:
     """The fields of an entry by those of a publication."""
 
     def __init__(self, entry: WrittenEntry, form: LibraryForm) -> None:
-        self._form, self._place, self._fields = form, _FORMS.index(form), entry.fields
+        self._form, self._place = form, _FORMS.index(form)
+        self._fields = [pair for name, value in entry.fields for pair in _unglued(name, value)]
 
     def _written(self, field: str) -> list[str]:
         """Every value of a field as it is written."""
@@ -130,7 +140,7 @@ class _Fields:
         if len(values) == 1 and self._form in ("bibtex", "csv", "json"):
             values = _COMMA.split(values[0])
         values = map(_plain, values) if self._form == "bibtex" else values
-        return tuple(dict.fromkeys(filter(None, map(plain_line, values))))
+        return tuple(dict.fromkeys(one for value in values if not _NOTHING.fullmatch(one := plain_line(value))))
 
     @cached_property
     def kind(self) -> str:
@@ -147,92 +157,95 @@ class _Fields:
     @cached_property
     def ids(self) -> RecordIds:
         """The numbers that it gives itself."""
-        stated = [found[0] for value in self.all("doi") if (found := BARE_DOI.search(normalize_doi(value)))]
-        own = RecordIds(normalize_pmid(self.line("pmid")), normalize_pmcid(self.line("pmcid")), *stated[:1])
-        if self.accession.database in ("PubMed", "MEDLINE"):
-            own = own.completed(RecordIds(pmid=normalize_pmid(self.accession.number.rpartition(":")[2])))
+        dois = (BARE_DOI.search(value) for value in self.all("doi"))
+        pmids = (_PMID.search(value.strip()) for value in self.all("pmid"))
+        own = RecordIds(
+            pmid=next((found[1] for found in pmids if found), ""),
+            pmcid=next(filter(None, map(normalize_pmcid, self.all("pmcid"))), ""),
+            doi=next((normalize_doi(found[0]) for found in dois if found), ""),
+        )
+        if self.accession.database in ("PubMed", "MEDLINE") and self.accession.number.isdecimal():
+            own = own.completed(RecordIds(pmid=normalize_pmid(self.accession.number)))
         for value in self.all("numbers"):
             own = own.completed(record_ids(value.strip()))
             for kind, number in _NUMBERED.findall(value):
-                read = RecordIds(pmid=normalize_pmid(number)) if kind.upper() == "PMID" else None
-                own = own.completed(read or RecordIds(pmcid=normalize_pmcid(number)))
+                is_pmid = kind.upper() == "PMID"
+                read = normalize_pmid(number) if is_pmid else normalize_pmcid(number)
+                own = own.completed(RecordIds(pmid=read) if is_pmid else RecordIds(pmcid=read))
         return own
 
     @cached_property
     def accession(self) -> Accession:
         """The database that it came from and its number there, as far as it says so: by the form of the number, else
-        by the name of the database."""
-        numbers, names, addresses = (self.all(field) for field in ("accession", "database", "addresses"))
-        numbers += [found[1] for one in addresses if (found := _ACCESSION.search(one))]
+        by the name of the database, else by its address."""
+        addresses, notes = self.all("addresses"), self.all("notes")
+        # Short keys are numbers of a library, as Rayyan's are, not a database's.
+        keys = (one for one in self.all("key") if len(one) > 6)
+        numbers = [one for one in self.all("accession") or keys if not one.startswith("rayyan-")]
+        found = (_ACCESSION.search(one) for one in (*addresses, *notes))
+        numbers += [one[1] or one[2] for one in found if one]
+        lines = [line for note in notes for line in note.split("\n") if len(line) < 20]
+        told = " ".join([*numbers, *addresses, *lines])
         for name, _, form in _DATABASES:
-            told = " ".join([*numbers, *addresses])
-            if form and (found := re.search(rf"(?<![\w.-])(?:{form})(?![\w.-])", told, re.IGNORECASE)):
-                return Accession(name, found[0])
-        number = clean_line(next(iter(numbers), ""))
-        for told in (names, addresses):
-            for name, words, _ in _DATABASES:
-                if any(word in " ".join(told).lower() for word in words.split(", ")):
-                    return Accession(name, number)
-        own = {"nbib": "PubMed", "wos": "Web of Science"}.get(self._form, "")
-        return Accession(plain_line(names[0]) if names else own, number) if names or own else Accession("")
+            if form and (read := re.search(rf"(?<![\w.-])(?:{form})(?![\w.-])", told, re.IGNORECASE)):
+                return Accession(name, read[0])
+        number, names = clean_line(next(iter(numbers), "")), self.all("database")
+        if known := _known_database(" ".join(names)):
+            return Accession(known, number)
+        if names and self._form != "csv":  # a table's "source" may be anything
+            return Accession(plain_line(names[0].replace("\n", " ")), number)
+        if known := _known_database(" ".join(addresses)):
+            return Accession(known, number)
+        return Accession(_OF_FORMS.get(self._form, ""), number if self._form in _OF_FORMS else "")
 
     def described(self) -> dict[str, object]:
         """The fields that describe the publication, without its numbers."""
         container, kind = self.line("journal"), self.kind
         journal = "" if kind in ("book", "chapter") else container
-        short = self.line("journal_abbreviation")
-        first, last = self.line("pages").replace("–", "-").replace("--", "-"), self.line("last")
+        short, version = self.line("journal_abbreviation"), self.line("version")
+        first, last = self.line("pages").replace("--", "-").translate(_HYPHENS), self.line("last")
         pages = "-".join(dict.fromkeys(one for one in (first, last) if _PAGE.match(one)))
-        numbers = [
-            one
-            for value in (*self.all("issn"), *self.all("isbn"))
-            for one in re.findall(r"[0-9X-]{8,17}", value.upper())
-        ]
-        digits = {one: len(one.replace("-", "")) for one in numbers}
-        types = [] if self._form == "ris" else self.listed("types")
+        serials = re.findall(r"[0-9X-]{8,17}", " ".join(self.all("serials")).upper().translate(_HYPHENS))
+        digits = {one: len(one.replace("-", "")) for one in serials}
+        mesh = (one.strip("*").partition("/")[0].strip("*") for one in self.listed("mesh_terms"))
+        types = self.listed("types") if self._form == "nbib" else ()
+        names = ("volume", "issue", "publisher", "publisher_place", "vernacular_title", "url", "title")
         return {
-            **{name: self.line(name) for name in _PLAIN_FIELDS},
-            "version": "" if "/" in self.line("version") else self.line("version"),  # EndNote has a date there
-            "title": self.line("title"),
-            "authors": self._people("authors"),
-            "editors": self._people("editors") if kind in ("book", "chapter") else (),
+            **{name: self.line(name) for name in names},
+            **{name: self.listed(name) for name in ("keywords", "substances", "grants", "registrations")},
+            "authors": tuple(self._people("authors")),
+            "editors": tuple(self._people("editors")) if kind in ("book", "chapter") else (),
             **self._dates(),
             "journal": journal,
             "journal_abbreviation": short if short != journal and journal else "",
             "book_title": {"book": self.line("title"), "chapter": self.line("book_title") or container}.get(kind, ""),
             "pages": pages,
+            "version": "" if _YEAR.match(version) else version,  # EndNote has a date there
             "issn": next((f"{one[:4]}-{one[-4:]}" for one, count in digits.items() if count == 8), ""),
             "isbn": next((one for one, count in digits.items() if count in (10, 13)), ""),
-            "language": ", ".join(language_code(one) for one in self._languages()),
-            "publication_types": ("Preprint",) if kind == "preprint" else types if self._form == "nbib" else (),
-            "keywords": self.listed("keywords"),
-            **{name: self.listed(name) for name in ("mesh_terms", "substances", "grants", "registrations")},
-            "mesh_terms": tuple(dict.fromkeys(one.strip("*").partition("/")[0] for one in self.listed("mesh_terms"))),
-            "url": self.line("url"),
+            "language": ", ".join(map(language_code, self._languages())),
+            "publication_types": (PREPRINT,) if kind == "preprint" else types,
+            "mesh_terms": tuple(dict.fromkeys(mesh)),
             "accessions": (self.accession,) if any(self.accession) else (),
         }
 
-    def _languages(self) -> Iterator[str]:
-        yield from (one for value in self.all("language") for one in re.split(r"[,;\n]\s*| and ", value) if one)
+    def _languages(self) -> list[str]:
+        return [one for value in self.all("language") for one in re.split(r"[,;\n]\s*| and ", value) if one]
 
-    def _people(self, field: str) -> tuple[AuthorName, ...]:
-        return tuple(self._names(field))
-
-    def _names(self, field: str) -> Iterator[AuthorName]:
+    def _people(self, field: str) -> Iterator[AuthorName]:
         if self._form == "bibtex":
             from bibtexparser.middlewares.names import split_multiple_persons_names
 
-            names = split_multiple_persons_names("".join(self._written(field)[:1]))
-            values = [*map(_plain, names)]
+            values = [*map(_plain, split_multiple_persons_names("".join(self._written(field)[:1])))]
         else:
-            values = [one for value in self.all(field) for one in value.split("\n")]
+            values = [one for value in self.all(field) for one in _SEPARATED.split(value)]
+        if self._form == "csv":
+            values = [one for value in values for one in value.split(" and ")]
         for value in map(plain_line, values):
-            if self._form == "csv":
-                yield from split_names(value)
-            elif value.endswith(","):  # a group, as RIS marks it
+            if value.endswith(","):  # a group, as RIS marks it
                 yield AuthorName(value.rstrip(", "))
-            elif value.lower() not in ("others", "et al", "et al.", ""):
-                yield split_name(value)
+            elif value.lower().strip(".") not in ("others", "et al", "[no author name available]", ""):
+                yield from split_names(value) if self._form == "csv" else [split_name(value)]
 
     def _dates(self) -> dict[str, str]:
         """The finest date of its year that any of its fields gives, and the words for a season or several months."""
@@ -248,22 +261,34 @@ class _Fields:
         return {"date": date, "issue_date": f"{year} {several}" if several and year else ""}
 
     def decided(self) -> tuple[str, Verdict, str, tuple[str, ...]]:
-        """The notes as plain text, the decision, its reason, and the tags, also as Rayyan and ASReview write them into
-        notes."""
-        notes = "\n".join(clean_text(plain_abstract(value)) for value in self.all("notes"))
-        told = {name: " ".join(value.split()) for name, value in _RAYYAN.findall(notes)}
+        """The notes as plain text, the decision, its reason, and the tags, also as Rayyan, ASReview and Covidence write
+        them into notes. Where people disagree there is no decision, and the notes keep what each said."""
+        notes = "\n".join(plain_abstract(one) for one in self.all("notes") if not _OF_DATABASES.match(one.strip()))
+        told = dict[str, str](_RAYYAN.findall(notes))
         votes = {_DECISIONS.get(vote.lower(), "") for vote in _VOTE.findall(told.get("INCLUSION", ""))}
         marks = {_DECISIONS.get(mark, "") for mark in _ASREVIEW.findall(notes)} - {""}
         own = _DECISIONS.get(self.line("decision").lower(), "")
-        both = (votes or marks) if not own else {own}
-        if len(votes) < 2:
-            notes = _RAYYAN.sub("", notes)
-        notes = "\n".join(line for line in notes.split("\n") if not _OF_DATABASES.match(line))
-        notes = _NUMBERED.sub("", _ASREVIEW.sub("", notes)).strip(" |\n")
-        labels = tuple(filter(None, (one.strip() for one in told.get("LABELS", "").split(","))))
-        reason = self.line("reason") or told.get("EXCLUSION-REASONS", "")
-        decision = both.pop() if len(both) == 1 else ""
-        return notes, decision, reason if decision else "", self.listed("tags") + labels
+        found = {own} if own else votes or marks
+        decision = next(iter(found)) if len(found) == 1 else ""
+        covidence = _COVIDENCE.search(notes)
+        reason = self.line("reason") or told.get("EXCLUSION-REASONS", "").strip() or (covidence[1] if covidence else "")
+        labels = (clean_line(one) for one in told.get("LABELS", "").split(","))
+        said = _QUOTED.findall(told.get("NOTES", ""))
+        kept = notes if len(votes) > 1 else _RAYYAN.sub("", notes)
+        lines = (_NUMBERED.sub("", _ASREVIEW.sub("", line)).strip(" |") for line in (*kept.split("\n"), *said))
+        notes = "\n".join(line for line in lines if line and not _OF_DATABASES.match(line))
+        return notes, decision, reason if decision else "", (*self.listed("tags"), *filter(None, labels))
+
+
+def _known_database(text: str) -> str:
+    """The database that a text names by one of its words; "" if there is none."""
+    return next((name for name, words, _ in _DATABASES if re.search(rf"\b(?:{words})", text.lower())), "")
+
+
+def _unglued(name: str, value: str) -> Iterator[tuple[str, str]]:
+    first, *rest = _GLUED.split(value)
+    yield name, first
+    yield from zip(rest[::2], rest[1::2], strict=True)
 
 
 def _plain(value: str) -> str:
