@@ -82,6 +82,11 @@ def _unless_memory(value: object) -> object:
 
 
 Folder = Annotated[Path, AfterValidator(_expanded)]
+Folders = Annotated[
+    tuple[Folder, ...],
+    NoDecode,
+    BeforeValidator(lambda value: [*filter(None, value.split(os.pathsep))] if isinstance(value, str) else value),
+]
 Key = Annotated[SecretStr, AfterValidator(_key)]
 Tokens = Annotated[SecretStr, AfterValidator(_tokens)]
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)]
@@ -121,6 +126,8 @@ class Settings(BaseSettings):
     """folder in which sessions are kept, or memory to keep none; empty = your data folder on stdio, memory over HTTP"""
     exports_dir: Folder | None = None
     """folder for files of export_evidence with save=true (stdio); unset = exports in data_dir"""
+    import_dirs: Folders = ()
+    """folders whose files add_evidence may read (stdio), separated as in PATH; unset = none"""
     cache_dir: Folder = Field(default_factory=lambda: platformdirs.user_cache_path("deepcritical-mcp"))
     """folder of cached answers and of the rate limiter's state"""
     embedding_model: str = ""

@@ -166,6 +166,27 @@ def check(
     raise typer.Exit(code)
 
 
+@app.command("import")
+def import_files(
+    files: Annotated[list[str], Argument(help=_HELP["import files"], show_default=False)],
+    session: Annotated[str, Option("--session", "-s", help=_HELP["import session"], show_default=False)],
+    tag: Annotated[list[str] | None, Option(help=_HELP["import tag"])] = None,
+    as_json: Annotated[bool, Option("--json", help=_HELP["import json"])] = False,
+) -> None:
+    """Bring files of your own library into a session: exports of databases and reference managers, and documents.
+
+    Exit code 0: everything was read.
+
+    Exit code 1: something was not read, and is named.
+    """
+    import anyio
+
+    from deepcritical_mcp.cli.session_commands import import_into
+
+    if not anyio.run(partial(import_into, session, files, tag or [], as_json=as_json)):
+        raise typer.Exit(1)
+
+
 @app.command()
 def refresh(
     ctx: typer.Context,

@@ -35,7 +35,8 @@ from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage.stored_items import KeptSession, with_title
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.export import read_jsonl
-from deepcritical_mcp.models import Publication
+from deepcritical_mcp.identifiers import SESSION_ID
+from deepcritical_mcp.models import FileResult, Publication
 from deepcritical_mcp.search.news import gather_news
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, checked_request, exported
 from deepcritical_mcp.session_export.whole_export import OUTPUTS, notes_left_out
@@ -142,6 +143,34 @@ async def restore_session(session_id: str) -> None:
                 "within a day, where sessions are kept in a folder."
             ) from None
         print(f"{session_id} is back, with {counted(await store.count(), 'item')} of evidence.")
+
+
+async def import_into(session: str, files: Sequence[str], tags: Sequence[str], *, as_json: bool) -> bool:
+    """Add files to a session, which is opened under the title `session` if there is none, and print what became of
+    each; whether everything was read."""
+    from deepcritical_mcp.search.library.importing import import_files
+
+    async with kept_services() as services:
+        kept = await services.sessions.sessions()
+        is_kept = any(one.session_id == session for one in kept) or with_title(kept, session)
+        if not is_kept and SESSION_ID.fullmatch(session):
+            raise InvalidInputError(f"There is no session {session}. deepcritical-mcp sessions lists them.")
+        registry = services.sessions
+        store = await (opened_session(registry, session) if is_kept else registry.open(title=session))
+        told = list[FileResult]()
+        for given in files:
+            told += await import_files(given, None, store, _printed, tags)
+        for one in told:
+            print(one.model_dump_json(exclude_defaults=True) if as_json else one.told)
+        if not as_json:
+            print(f"{counted(await store.count(), 'item')} in {store.session_id} ({store.title})")
+    return not any(one.unread for one in told)
+
+
+async def _printed(share: float, what: str) -> None:
+    """Tell progress where a person watches."""
+    if sys.stderr.isatty():
+        typer.echo(f"\r{share:4.0%} {what}", err=True, nl=share >= 1.0)
 
 
 @asynccontextmanager

@@ -103,6 +103,7 @@ from deepcritical_mcp.models.results import ExpandedQuery as ExpandedQuery
 from deepcritical_mcp.models.results import Expansion as Expansion
 from deepcritical_mcp.models.results import ExportResult as ExportResult
 from deepcritical_mcp.models.results import FetchVerdict as FetchVerdict
+from deepcritical_mcp.models.results import FileResult as FileResult
 from deepcritical_mcp.models.results import ProviderReport as ProviderReport
 from deepcritical_mcp.models.results import QueryReport as QueryReport
 from deepcritical_mcp.models.results import RecordCandidate as RecordCandidate

@@ -433,8 +433,12 @@ def publication_id(publication: Publication) -> str:
         return f"nct:{publication.nct}"
     if publication.url and publication.source != LIBRARY:  # databases give one address to many
         return f"url:{_digest(normalize_url(publication.url))}"
-    content = publication.text.content
-    return f"text:{_digest(publication.title if content == NO_ABSTRACT else content)}"
+    if (content := publication.text.content) != NO_ABSTRACT:
+        return f"text:{_digest(content)}"
+    if publication.source != LIBRARY:
+        return f"text:{_digest(publication.title)}"
+    names = ("authors", "date", "journal", "volume", "issue", "pages", "book_title", "claims", "accessions")
+    return f"text:{_digest(repr((publication.title, *(getattr(publication, name) for name in names))))}"
 
 
 def _digest(text: str) -> str:

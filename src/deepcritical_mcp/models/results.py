@@ -23,7 +23,7 @@ from deepcritical_mcp.models.publication import (
     united,
 )
 from deepcritical_mcp.models.vancouver import vancouver
-from deepcritical_mcp.text import clean_text
+from deepcritical_mcp.text import clean_text, counted
 
 SHOWN_AUTHORS = 12
 
@@ -437,10 +437,31 @@ class DecidedItem(Value):
     replaced: Annotated[str, Field(exclude_if=not_)] = ""
 
 
+class FileResult(Value):
+    """What became of a file: of the `read` records of a library, `added` are new and `known` were in the session or
+    earlier in the file. `unread` has the line and reason of each entry that was not read."""
+
+    file: str
+    read: int = 0
+    added: int = 0
+    known: int = 0
+    without_abstract: int = 0
+    unread: tuple[str, ...] = ()
+    detail: str = ""
+
+    @property
+    def told(self) -> str:
+        """What became of it, in a sentence, and a line for each entry that was not read."""
+        counts = f"{self.added:,} new, {self.known:,} already there, {self.without_abstract:,} without an abstract"
+        read = f"{counted(self.read, 'record')} read, {counts}. " if self.read else ""
+        return "\n".join((f"{self.file}: {read}{self.detail}".rstrip(), *(f"  not read: {one}" for one in self.unread)))
+
+
 class AddResult(Value):
     """The outcome for each item of an `add_evidence` call; `total` counts the session's evidence afterward."""
 
     session_id: str
+    files: tuple[FileResult, ...] = ()
     added: tuple[AddedItem, ...] = ()
     duplicates: tuple[DuplicateItem, ...] = ()
     similar: tuple[SimilarItem, ...] = ()

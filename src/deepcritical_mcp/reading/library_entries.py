@@ -198,7 +198,8 @@ def _cell(text: str) -> str:
     found = _GUARDED.fullmatch(text.strip())
     if text.startswith('["'):
         with suppress(ValueError, RecursionError):
-            return "\n".join(map(text_of, list_of(json.loads(text))))
+            values: object = json.loads(text)
+            return "\n".join(text_of(one) for one in list_of(values))
     return found[1] if found else text.strip()
 
 
@@ -281,12 +282,14 @@ _STARTS: Sequence[tuple[LibraryForm, re.Pattern[str]]] = (
     ("bibtex", _BIBTEX),
 )
 """What the first entry of each form begins with."""
+MAX_PREAMBLE = 5_000
+"""Characters that may stand before the first entry, such as a query; a text with entries further down is no library."""
 MAX_ENTRIES = 50_000
 """Of one file; what stands behind them is told."""
 
 
-def read_library(content: bytes, **_: str) -> LibraryReading:
-    """The entries of a file, and the lines of those that cannot be read; () if it is not a library.
+def read_library(content: bytes) -> LibraryReading:
+    """The entries of a file, and the lines of those that cannot be read; no form if it is not a library.
 
     Raises:
         UnreadableDocumentError: it has no text.
@@ -297,32 +300,34 @@ def read_library(content: bytes, **_: str) -> LibraryReading:
     form = _form_of(text)
     if not form:
         return LibraryReading("")
-    readers: Mapping[LibraryForm, Callable[[str], Iterator[WrittenEntry]]] = {
-        "json": json_entries,
-        "xml": xml_entries,
-        "bibtex": bibtex_entries,
-        "csv": table_entries,
-    }
-    is_table = form == "wos" and "\t" in text and bool(_headings(text)[0])
-    found = (
-        tagged_entries(text, TAGGED[form])
-        if form in TAGGED and not is_table
-        else readers.get(form, table_entries)(text)
-    )
+    if form == "wos" and _headings(text)[0]:  # a table with the tags as headings
+        named = (
+            one._replace(fields=[(name.upper(), told) for name, told in one.fields]) for one in table_entries(text)
+        )
+        found: Iterator[WrittenEntry] = iter(named)
+    else:
+        found = tagged_entries(text, TAGGED[form]) if form in TAGGED else _READERS[form](text)
     entries = [*islice(found, MAX_ENTRIES + 1)]
-    if is_table:  # with its tags as headings
-        entries = [one._replace(fields=[(name.upper(), value) for name, value in one.fields]) for one in entries]
     if len(entries) > MAX_ENTRIES:
         told = f"it and what follows: one file may have {MAX_ENTRIES:,} entries"
         entries[MAX_ENTRIES] = WrittenEntry(entries[MAX_ENTRIES].line, reason=told)
     return LibraryReading(form, entries)
 
 
+_READERS: Mapping[LibraryForm, Callable[[str], Iterator[WrittenEntry]]] = {
+    "json": json_entries,
+    "xml": xml_entries,
+    "bibtex": bibtex_entries,
+    "csv": table_entries,
+}
+
+
 def _form_of(text: str) -> LibraryForm | Literal[""]:
-    """The form of the entry that a text begins with, after a line or two of something else."""
-    starts = [(found.start(), form) for form, start in _STARTS if (found := start.search(text, 0, 100_000))]
-    starts = [(at, form) for at, form in starts if form not in ("xml", "json") or not text[:at].strip()]
-    if starts:
-        return min(starts)[1]
+    """The form of a text: a table if it begins with headings, else that of its first entry."""
     names, delimiter, _ = _headings(text)
-    return "" if not names else "wos" if delimiter == "\t" and {"pt", "ut"} <= {*names} else "csv"
+    if names:
+        return "wos" if delimiter == "\t" and {"pt", "ut"} <= {*names} else "csv"
+    found = ((start.search(text, 0, MAX_PREAMBLE), form) for form, start in _STARTS)
+    starts: list[tuple[int, LibraryForm]] = [(one.start(), form) for one, form in found if one]
+    starts = [(at, form) for at, form in starts if form not in ("xml", "json") or not text[:at].strip()]
+    return min(starts)[1] if starts else ""

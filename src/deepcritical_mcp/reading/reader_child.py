@@ -18,12 +18,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import PydanticSerializationError, to_json
 
 from deepcritical_mcp.errors import UnreadableDocumentError
 from deepcritical_mcp.reading import PageReading, Reading, bounded
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.reading.library_entries import LibraryReading
 
 MEMORY = 768 * 1024**2
 """Bytes that this process may take."""
@@ -34,6 +37,7 @@ SECONDS = 40
 IDLE_SECONDS = 60
 LENGTH = 8
 JATS = "application/jats+xml"
+LIBRARY_FILE = "application/x-references"
 MAX_ARTICLES = 100
 """Articles in one answer; more than any request asks for."""
 TOO_MUCH_MEMORY = 77
@@ -41,6 +45,7 @@ TOO_MUCH_MEMORY = 77
 _WATCHED_EVERY = 0.05
 _READERS = {
     JATS: "deepcritical_mcp.reading.jats:read_jats",
+    LIBRARY_FILE: "deepcritical_mcp.reading.library_entries:read_library",
     "application/pdf": "deepcritical_mcp.reading.pdf:read_pdf",
     "text/plain": "deepcritical_mcp.reading.web_page:read_plain_text",
 }
@@ -52,11 +57,13 @@ _FAILURES = (PydanticSerializationError, ArithmeticError, AttributeError, Lookup
 _PAGE = "deepcritical_mcp.reading.web_page:read_page"
 
 
-def _read(content: bytes, media_type: str, **how: str) -> PageReading | Sequence[Reading]:
+def _read(content: bytes, media_type: str, **how: str) -> PageReading | LibraryReading | Sequence[Reading]:
     # By name, so that a page does not wait for PDFium to be loaded.
     found = pkgutil.resolve_name(_READERS.get(media_type, _PAGE))(content, **how)
     if isinstance(found, PageReading):
         return replace(found, reading=bounded(found.reading))
+    if media_type == LIBRARY_FILE:
+        return cast("LibraryReading", found)
     return [bounded(one) for one in cast("Sequence[Reading]", found[:MAX_ARTICLES])]
 
 

@@ -40,7 +40,8 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.models import AuthorName, StatusNotice
 from deepcritical_mcp.net.pacing import TurnLine
 from deepcritical_mcp.reading import PageReading, Reading
-from deepcritical_mcp.reading.reader_child import JATS, LENGTH, TOO_MUCH_MEMORY
+from deepcritical_mcp.reading.library_entries import LibraryReading
+from deepcritical_mcp.reading.reader_child import JATS, LENGTH, LIBRARY_FILE, TOO_MUCH_MEMORY
 
 SECONDS = 25.0
 QUICK = 5.0
@@ -49,7 +50,7 @@ MAX_ANSWER = 64 * 1024**2
 _COMMAND = (sys.executable, "-W", "ignore", "-m", "deepcritical_mcp.reading.reader_child")
 _UNREADABLE = "This document cannot be read: it is damaged or too complex."
 _TOO_LARGE = "This document cannot be read: it would take too much memory."
-_PAGE, _ARTICLES = TypeAdapter(PageReading), TypeAdapter(list[Reading])
+_PAGE, _ARTICLES, _ENTRIES = TypeAdapter(PageReading), TypeAdapter(list[Reading]), TypeAdapter(LibraryReading)
 T = TypeVar("T")
 _lines: RunVar[tuple[TurnLine, TurnLine]] = RunVar("reading_lines")
 
@@ -132,6 +133,11 @@ async def read_document(
     """
     page = await _read(content, {"media_type": media_type, "url": url, "charset": charset}, _PAGE, seconds)
     return replace(page, reading=_typed(page.reading))
+
+
+async def read_library_file(content: bytes) -> LibraryReading:
+    """The entries of a file of a reference manager or database, read in a child process; raises as `read_document`."""
+    return await _read(content, {"media_type": LIBRARY_FILE}, _ENTRIES, SECONDS)
 
 
 async def read_articles(content: bytes, provider: str, title: str) -> Sequence[Reading]:

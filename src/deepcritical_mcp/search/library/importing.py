@@ -1,111 +1,135 @@
-"""Files of records into a session: every entry is read or named, and what the user decided elsewhere is taken over."""
+"""Files of a user's library into a session: every entry is read or named, and what the user decided elsewhere is taken
+over."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from pathlib import Path
 
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.deadline import Progress
-from deepcritical_mcp.errors import SessionFullError
+from deepcritical_mcp.errors import InvalidInputError, SessionFullError, UnreadableDocumentError
 from deepcritical_mcp.evidence.adding import AddOutcome
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.models import NO_ABSTRACT, LoggedQuery, Publication, ScreeningMark
-from deepcritical_mcp.reading.library_entries import LibraryReading
+from deepcritical_mcp.models import NO_ABSTRACT, FileResult, LoggedQuery, ScreeningMark, Verdict
+from deepcritical_mcp.reading.library_entries import LibraryForm, LibraryReading
+from deepcritical_mcp.reading.reader_process import read_library_file
+from deepcritical_mcp.search.library.files import file_content, permitted_files
 from deepcritical_mcp.search.library.records import LibraryRecord, read_entry
 from deepcritical_mcp.search.search_steps import new_entry
-from deepcritical_mcp.text import batches, clean_line
+from deepcritical_mcp.text import batches, clean_line, counted
 
 AT_ONCE = 200
 """Records that are added in one step, after which progress is told."""
 IMPORT = "import"
-"""The tool of an entry of the search log for a file, and the beginning of its sources."""
+"""The tool of an entry of the search log for a file, and what its source begins with."""
+FORMS: dict[LibraryForm, str] = {
+    "ris": "RIS",
+    "nbib": "PubMed's format",
+    "wos": "Web of Science",
+    "enw": "EndNote",
+    "bibtex": "BibTeX",
+    "json": "CSL-JSON",
+    "xml": "EndNote XML",
+    "csv": "table",
+}
+_OF_COVIDENCE = re.compile(r"_(included|excluded|irrelevant)_csv_")
+"""In the names of its files stands what was decided."""
+_COVIDENCE_SAYS: dict[str, Verdict] = {"included": "included", "excluded": "excluded", "irrelevant": "excluded"}
+Row = tuple[LibraryRecord, AddOutcome]
 
 
-@dataclass
-class ImportedFile:
-    """What became of a file of records.
+async def import_files(
+    given: str, folders: Sequence[Path] | None, store: EvidenceStore, progress: Progress, tags: Sequence[str] = ()
+) -> list[FileResult]:
+    """Add what the file at a path has, or all files of the folder there; each with what became of it. See
+    `permitted_files` for `folders`; `tags` are put on everything.
 
-    Attributes:
-        read: entries that were read; `added` of them are new, the others were in the session or earlier in the file.
-        without_abstract: of those that were read.
-        decided: decisions that were taken over; `kept` are ids of publications with another decision, which stays.
-        unread: what could not be read, with its line and the reason.
-        left_out: records for which the session had no room.
-        ids: the publications, in the order of the file.
+    Raises:
+        InvalidInputError: there is no such file that may be read.
     """
-
-    name: str
-    form: str
-    read: int = 0
-    added: int = 0
-    without_abstract: int = 0
-    decided: int = 0
-    kept: list[str] = field(default_factory=list[str])
-    unread: list[LibraryRecord] = field(default_factory=list[LibraryRecord])
-    left_out: int = 0
-    ids: list[str] = field(default_factory=list[str])
-    databases: Counter[str] = field(default_factory=Counter[str])
+    paths, told = await run_sync(permitted_files, given, folders), list[FileResult]()
+    for path in paths:
+        try:
+            content = await run_sync(file_content, path)
+            reading = await read_library_file(content)
+            told.append(await import_records(reading, path.name, store, progress, tags))
+        except (InvalidInputError, UnreadableDocumentError) as error:
+            told.append(FileResult(file=path.name, unread=(error.message,)))
+    return told
 
 
-async def import_records(reading: LibraryReading, name: str, store: EvidenceStore, progress: Progress) -> ImportedFile:
+async def import_records(
+    reading: LibraryReading, name: str, store: EvidenceStore, progress: Progress, tags: Sequence[str] = ()
+) -> FileResult:
     """Add the records of a file, in its order; they are found by words at once, and embedded in the background."""
     form = reading.form
-    records = await run_sync(lambda: [read_entry(one, form) for one in reading.entries if form])
-    told = ImportedFile(name, form, unread=[one for one in records if one.publication is None])
+    if not form:
+        return FileResult(file=name, unread=("It is none of the formats that can be read.",))
+    records = await run_sync(lambda: [read_entry(one, form) for one in reading.entries])
+    unread = tuple(f"line {one.line:,}: {one.reason}" for one in records if one.publication is None)
     found = [(one, one.publication) for one in records if one.publication]
     outcomes = list[AddOutcome]()
     for some in batches(found, AT_ONCE):
         with suppress(SessionFullError):
             outcomes += await store.add_evidence([one for _, one in some], embed=False)
-        await progress(len(outcomes) / len(found), f"{len(outcomes):,} of {len(found):,} records")
+        await progress(len(outcomes) / len(found), f"{len(outcomes):,} of {counted(len(found), 'record')} of {name}")
     # A full session keeps what it has: the records that it took come first.
-    told.left_out = len(found) - len(outcomes)
-    told.read = len(found)
-    told.added = sum(one.status == "added" for one in outcomes)
-    told.without_abstract = sum(one.text.content == NO_ABSTRACT for _, one in found)
-    told.ids = [one.publication.id for one in outcomes]
-    await _take_over([(record, one) for (record, _), one in zip(found, outcomes, strict=False)], told, store)
-    await _log([(one, outcome) for (_, one), outcome in zip(found, outcomes, strict=False)], told, store)
+    rows = [(record, outcome) for (record, _), outcome in zip(found, outcomes, strict=False)]
+    databases = await _log(rows, name, store)
+    details = [FORMS[form], *(f"{count:,} from {database}" for database, count in databases.items() if database)]
+    details += await _decided(rows, name, store, tags)
+    if left := len(found) - len(rows):
+        details.append(f"{counted(left, 'record')} not kept, because the session is full")
+    added = sum(one.status == "added" for one in outcomes)
+    return FileResult(
+        file=name,
+        read=len(found),
+        added=added,
+        known=len(outcomes) - added,
+        without_abstract=sum(one.text.content == NO_ABSTRACT for _, one in found),
+        unread=unread,
+        detail="; ".join(details),
+    )
+
+
+async def _decided(rows: Sequence[Row], name: str, store: EvidenceStore, tags: Sequence[str]) -> list[str]:
+    """Write the decisions and tags of a file; where the session has another decision, that stays. Says how many."""
+    of_file = _OF_COVIDENCE.search(name)
+    marks, other = list[ScreeningMark](), list[str]()
+    for record, outcome in rows:
+        kept = outcome.publication
+        wanted = record.decision or (_COVIDENCE_SAYS[of_file[1]] if of_file else "")
+        verdict = "" if kept.screening else wanted
+        other += [kept.id] if wanted not in ("", kept.screening, verdict) else []
+        new = tuple(dict.fromkeys((*kept.tags, *record.tags, *tags)))
+        if verdict or new != kept.tags:
+            reason = record.decision_reason if verdict else ""
+            marks.append(ScreeningMark(kept.id, verdict, reason, new, by=f"in {name}"))
+    await store.decide(marks)
+    counts = Counter(mark.verdict for mark in marks if mark.verdict)
+    told = [f"decisions taken over: {', '.join(f'{count:,} {one}' for one, count in counts.items())}"] if counts else []
+    if other:
+        more = f" and {len(other) - 5:,} more" if len(other) > 5 else ""
+        told.append(f"decided otherwise in this session, which stays: {', '.join(other[:5])}{more}")
     return told
 
 
-async def _take_over(
-    rows: Sequence[tuple[LibraryRecord, AddOutcome]], told: ImportedFile, store: EvidenceStore
-) -> None:
-    """Write the decisions and tags of a file where the session has none."""
-    marks = list[ScreeningMark]()
-    for record, outcome in rows:
-        before, wanted = outcome.publication.screening, record.decision
-        if wanted and before and wanted != before:
-            told.kept.append(outcome.publication.id)
-        verdict = wanted if not before else ""
-        tags = tuple(dict.fromkeys((*outcome.publication.tags, *record.tags)))
-        if verdict or tags != outcome.publication.tags:
-            reason = record.decision_reason if verdict else ""
-            mark = ScreeningMark(outcome.publication.id, verdict, reason, tags, by=f"in {told.name}")
-            marks.append(mark)
-            told.decided += bool(verdict)
-    await store.decide(marks)
-
-
-async def _log(rows: Sequence[tuple[Publication, AddOutcome]], told: ImportedFile, store: EvidenceStore) -> None:
-    """An entry of the search log for each database that the records came from."""
+async def _log(rows: Sequence[Row], name: str, store: EvidenceStore) -> dict[str, int]:
+    """Write an entry of the search log for each database that the records came from, "" for none; gives how many."""
     by_database = dict[str, list[AddOutcome]]()
-    for publication, outcome in rows:
-        database = next((one.database for one in publication.accessions), "")
-        by_database.setdefault(database, []).append(outcome)
+    for record, outcome in rows:
+        named = record.publication.accessions if record.publication else ()
+        by_database.setdefault(next((one.database for one in named), ""), []).append(outcome)
     for database, some in by_database.items():
-        told.databases[database] = len(some)
         ids = tuple(dict.fromkeys(one.publication.id for one in some))
-        query = LoggedQuery(query=clean_line(told.name), results=len(some))
         entry = new_entry(IMPORT, (), kind="file", source=f"{IMPORT}:{database}", title=database or "Library")
+        found = {"total": len(some), "examined": len(some), "ids": ids, "duplicates": len(some) - len(ids)}
         new = sum(one.status == "added" for one in some)
-        await store.log_search(
-            entry.but(
-                queries=(query,), total=len(some), examined=len(some), ids=ids, new=new, duplicates=len(some) - len(ids)
-            )
-        )
+        query = LoggedQuery(query=clean_line(name), results=len(some))
+        await store.log_search(entry.but(queries=(query,), new=new, **found))
+    return {database: len(some) for database, some in by_database.items()}

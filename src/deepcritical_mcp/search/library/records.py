@@ -47,7 +47,7 @@ _DATABASES = [
     for name, words, form in (row.split("|", 2) for row in data_lines(__file__, "databases.txt"))
 ]
 _OF_FORMS: Mapping[LibraryForm, str] = {"nbib": "PubMed", "wos": "Web of Science"}
-_OF_DATABASES = re.compile("|".join(data_lines(__file__, "database_notes.txt")), re.IGNORECASE)
+_OF_DATABASES = re.compile("|".join(data_lines(__file__, "database_notes.txt")), re.IGNORECASE | re.MULTILINE)
 """What databases write where users write notes."""
 _NOTHING = re.compile(r"\W*(?:n/?a|none|not available|(?:no|\[?no) abstract(?: available)?)?\W*", re.IGNORECASE)
 _PAGE = re.compile(r".*[0-9]|[ivxlcIVXLC]+\b")
@@ -114,7 +114,8 @@ class _Fields:
     """The fields of an entry by those of a publication."""
 
     def __init__(self, entry: WrittenEntry, form: LibraryForm) -> None:
-        self._form, self._place = form, _FORMS.index(form)
+        self._form: LibraryForm = form
+        self._place = _FORMS.index(form)
         self._fields = [pair for name, value in entry.fields for pair in _unglued(name, value)]
 
     def _written(self, field: str) -> list[str]:
@@ -161,7 +162,7 @@ class _Fields:
         pmids = (_PMID.search(value.strip()) for value in self.all("pmid"))
         own = RecordIds(
             pmid=next((found[1] for found in pmids if found), ""),
-            pmcid=next(filter(None, map(normalize_pmcid, self.all("pmcid"))), ""),
+            pmcid=next((one for value in self.all("pmcid") if (one := normalize_pmcid(value))), ""),
             doi=next((normalize_doi(found[0]) for found in dois if found), ""),
         )
         if self.accession.database in ("PubMed", "MEDLINE") and self.accession.number.isdecimal():
@@ -265,19 +266,24 @@ class _Fields:
         them into notes. Where people disagree there is no decision, and the notes keep what each said."""
         notes = "\n".join(plain_abstract(one) for one in self.all("notes") if not _OF_DATABASES.match(one.strip()))
         told = dict[str, str](_RAYYAN.findall(notes))
-        votes = {_DECISIONS.get(vote.lower(), "") for vote in _VOTE.findall(told.get("INCLUSION", ""))}
-        marks = {_DECISIONS.get(mark, "") for mark in _ASREVIEW.findall(notes)} - {""}
-        own = _DECISIONS.get(self.line("decision").lower(), "")
-        found = {own} if own else votes or marks
-        decision = next(iter(found)) if len(found) == 1 else ""
+        votes: set[Verdict] = {_verdict(vote) for vote in _VOTE.findall(told.get("INCLUSION", ""))}
+        marks = {one for mark in _ASREVIEW.findall(notes) if (one := _verdict(mark))}
+        own = _verdict(self.line("decision"))
+        found = votes or marks
+        decision = own or (found.pop() if len(found) == 1 else "")
         covidence = _COVIDENCE.search(notes)
         reason = self.line("reason") or told.get("EXCLUSION-REASONS", "").strip() or (covidence[1] if covidence else "")
         labels = (clean_line(one) for one in told.get("LABELS", "").split(","))
         said = _QUOTED.findall(told.get("NOTES", ""))
-        kept = notes if len(votes) > 1 else _RAYYAN.sub("", notes)
+        kept = notes if found else _RAYYAN.sub("", notes)
         lines = (_NUMBERED.sub("", _ASREVIEW.sub("", line)).strip(" |") for line in (*kept.split("\n"), *said))
         notes = "\n".join(line for line in lines if line and not _OF_DATABASES.match(line))
         return notes, decision, reason if decision else "", (*self.listed("tags"), *filter(None, labels))
+
+
+def _verdict(word: str) -> Verdict:
+    """The decision that a program has this word for; "" if it is none, as "Maybe"."""
+    return _DECISIONS.get(word.lower(), "")
 
 
 def _known_database(text: str) -> str:
