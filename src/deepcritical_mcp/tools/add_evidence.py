@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from deepcritical_mcp.dates import readings
 from deepcritical_mcp.deadline import Progress
+from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import (
     BARE_DOI,
     RecordIds,
@@ -35,6 +37,7 @@ from deepcritical_mcp.models import (
     AuthorName,
     DecidedItem,
     DuplicateItem,
+    FileResult,
     Publication,
     RecordCandidate,
     RejectedItem,
@@ -51,7 +54,14 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.search.documents import PUBMED_OFF, DocumentId, FoundRecord
 from deepcritical_mcp.text import clean_line, clean_text, counted, cut_at_sentence
-from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, caller, progress_of, session_for
+from deepcritical_mcp.tools.arguments.call_session import (
+    ToolContext,
+    application,
+    caller,
+    is_local,
+    progress_of,
+    session_for,
+)
 from deepcritical_mcp.tools.arguments.params import (
     MAX_CALL_LENGTH,
     GivenId,
@@ -70,6 +80,7 @@ from deepcritical_mcp.urls import clean_url, is_web_address
 if TYPE_CHECKING:
     from deepcritical_mcp.context import Services
     from deepcritical_mcp.evidence.store import EvidenceStore
+    from deepcritical_mcp.tools.arguments.call_session import CallSession
 
 MAX_CONTENT_LENGTH = 100_000
 MAX_DOI_LENGTH = 200
@@ -77,6 +88,8 @@ MAX_REFERENCE = 4_000
 
 MAX_REQUESTS = 4
 """What one call may cost, if the services allow it; a second witness is asked only if that leaves a request."""
+IMPORT_FILES = "deepcritical_mcp.search.library.importing:import_files"
+ImportFiles = Callable[..., Awaitable[list[FileResult]]]
 MAX_LISTED = 5
 """Items that a warning names, at most."""
 
@@ -84,16 +97,20 @@ MAX_LISTED = 5
 async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSession = "") -> AddResult:
     """Save (store, add, keep, upload, paste) a note, comment, quote, text or document of your own in the session, to
     remember. An item without content, but with pmid, doi, pmcid, nct, url or reference (a citation in any style)
-    imports that paper or page, if it agrees with the reference or title given: import articles by PMIDs. decision
+    imports that paper or page, if it agrees with the reference or title given: import articles by PMIDs. file (path)
+    imports a library (RIS, BibTeX, EndNote, CSV). decision
     (include, exclude; with reason) and tags mark (screen) what is added or kept under its id."""
     session = await session_for(ctx, session_id, may_open=not all(item.id for item in items))
     progress = progress_of(ctx)
     problems = await to_thread.run_sync(lambda: {at: told for at, one in enumerate(items) if (told := _problem(one))})
+    files = await _imported(ctx, {at: one for at, one in enumerate(items) if one.file and at not in problems}, session)
+    problems |= files.problems
     kept, unknown = await decidable(session.store, items)
     problems = unknown | problems
     marked = {index: id for index, id in kept.items() if index not in problems}
     decisions = await decided(session.store, items, marked)
-    new = {index: one for index, one in enumerate(items) if index not in problems and index not in marked}
+    done = problems.keys() | marked.keys() | files.done
+    new = {index: one for index, one in enumerate(items) if index not in done}
     read = await _read(new, await application(ctx).services(), session.store, progress)
     problems |= read.problems
     await progress(0.1, f"keeping {counted(len(read.publications), 'item')}")
@@ -119,6 +136,7 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
     reread = [index for index in outcome if clean_line(items[index].date).capitalize() not in ("", _date(items[index]))]
     return AddResult(
         session_id=session.store.session_id,
+        files=files.told,
         added=tuple(added),
         duplicates=tuple(duplicates),
         similar=tuple(SimilarItem(index=index, id=id, similarity=round(near, 4)) for index, id, near in folds),
@@ -137,6 +155,32 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
             'list_evidence marked="included", or a tag, lists what is marked so.' if decisions else "",
         ),
     )
+
+
+class _Imported(NamedTuple):
+    """What became of items that name files, by their places in the call."""
+
+    told: tuple[FileResult, ...] = ()
+    problems: Mapping[int, str] = {}
+    done: Set[int] = frozenset()
+
+
+async def _imported(ctx: ToolContext, items: Mapping[int, EvidenceItem], session: CallSession) -> _Imported:
+    """Bring in the files that items name, or the library that the content of one is."""
+    if not items:
+        return _Imported()
+    import_files: ImportFiles = await to_thread.run_sync(pkgutil.resolve_name, IMPORT_FILES)
+    told, problems = list[FileResult](), dict[int, str]()
+    folders = application(ctx).settings.import_dirs
+    for index, one in items.items():
+        if not is_local(ctx):
+            problems[index] = "over HTTP no file is read: pass its text as content"
+            continue
+        try:
+            told += await import_files(one.file, folders, session.store, progress_of(ctx), one.clean_tags)
+        except InvalidInputError as error:
+            problems[index] = error.message
+    return _Imported(tuple(told), problems, items.keys())
 
 
 class _Read(NamedTuple):
@@ -248,6 +292,9 @@ def _problem(item: EvidenceItem) -> str:
     if (problem := decision_problem(item)) or item.id:
         return problem
     sought = (item.pmid, item.doi, item.pmcid, item.nct, item.url, item.reference)
+    if clean_line(item.file):
+        alone = not (clean_text(item.content) or any(map(clean_line, sought)) or item.verdict)
+        return "" if alone else "file brings in what it holds: pass file, with tags at most"
     if not clean_text(item.content) and not any(map(clean_line, sought)):
         return "content is empty: pass content, or one of pmid, doi, pmcid, nct, url, reference to fetch a record"
     if clean_text(item.content) and clean_line(item.reference):
@@ -385,6 +432,7 @@ class EvidenceItem(BaseModel):
     pmcid: GivenId = ""
     nct: GivenId = ""
     reference: ShortText = ""
+    file: ShortText = ""
     id: GivenId = ""
     decision: Literal["unchanged", "included", "excluded", "cited", "undecided"] = "unchanged"
     reason: ShortText = ""

@@ -241,7 +241,8 @@ def _concept(concept: Concept, direct: str) -> list[str]:
 
 
 def _added(result: AddResult) -> tuple[str, list[str]]:
-    lines = [f"- item {item.index}: kept as {inert(item.id)}{_cited(item.reference)}" for item in result.added]
+    lines = [f"- {inert(line)}" for one in result.files for line in one.told.split("\n")]
+    lines += [f"- item {item.index}: kept as {inert(item.id)}{_cited(item.reference)}" for item in result.added]
     for item in result.duplicates:
         known = f"{inert(item.duplicate_of)}, which the session already had ({inert(item.reason)})"
         lines.append(f"- item {item.index}: merged into {known}{_cited(item.reference)}")
@@ -256,7 +257,8 @@ def _added(result: AddResult) -> tuple[str, list[str]]:
         lines.append(f"- item {item.index}: REJECTED{verdict}, {inert(item.reason)}")
         lines += [f"  - candidate {inert(one.id)}{_cited(one.reference)}" for one in item.candidates]
     decided = f"{len(result.decided)} marked, " if result.decided else ""
-    heading = f"{len(result.added)} added, {decided}{result.total:,} in the session"
+    added = len(result.added) + sum(one.added for one in result.files)
+    heading = f"{added:,} added, {decided}{result.total:,} in the session"
     return heading, [*_problems((), result.warnings), *lines]
 
 
