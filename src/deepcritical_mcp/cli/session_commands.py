@@ -159,7 +159,7 @@ async def import_into(session: str, files: Sequence[str], tags: Sequence[str], *
         store = await (opened_session(registry, session) if is_kept else registry.open(title=session))
         told = list[FileResult]()
         for given in files:
-            told += await import_files(given, None, store, _printed, tags)
+            told += await import_files(given, None, store, services.full_texts, _printed, tags)
         for one in told:
             print(one.model_dump_json(exclude_defaults=True) if as_json else one.told)
         if not as_json:

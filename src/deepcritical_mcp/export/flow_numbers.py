@@ -30,11 +30,16 @@ SEARCHED: Mapping[str, SearchedSource] = {
 }
 """Sources by their wire names; another one that can be searched is a database."""
 LOOK_UPS = SearchedSource("Look-ups of known records", "look-up")
+OF_FILE, NO_DATABASE = "a file that was exported from it", "Library"
+OTHER_FILES = SearchedSource("Files of records from no named database", "other")
 UNLOGGED = SearchedSource("Added without a logged search", "other")
 
 
 def searched_source(search: LoggedSearch) -> SearchedSource:
     """What a logged search searched."""
+    if search.kind == "file":
+        is_named = search.title != NO_DATABASE
+        return SearchedSource(search.title, "database", OF_FILE) if is_named else OTHER_FILES
     if search.kind != "search":
         return SearchedSource("Citation searching", "citation searching") if search.kind == "citations" else LOOK_UPS
     return SEARCHED.get(search.source, SearchedSource(search.title, "database"))

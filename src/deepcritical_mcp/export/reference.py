@@ -14,6 +14,7 @@ from deepcritical_mcp.data_files import data_lines, data_table
 from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.identifiers import normalize_doi, record_ids, registration_number
 from deepcritical_mcp.models import (
+    LIBRARY,
     NO_ABSTRACT,
     NO_TITLE,
     NOTICE_LABELS,
@@ -73,6 +74,9 @@ TRIAL_GENRE = "Clinical trial registration"
 SEASONS = {"spring": 1, "summer": 2, "fall": 3, "autumn": 3, "winter": 4}
 ET_AL = AuthorName("et al.")
 """The end of a shortened list of authors."""
+
+
+NOT_CHECKED = "Numbers as given in a library, not checked."
 
 
 class Names(NamedTuple):
@@ -192,6 +196,7 @@ class Reference:
     def notes(self) -> tuple[str, ...]:
         """The status note, and what no format has a field for, a sentence each."""
         one = self.publication
+        accessions = [" ".join(each) for each in one.accessions if each.number and each.number != one.pmid]
         is_registered = self.form == "trial" or any(one.nct in number for number in one.registrations)
         facts = (
             (one.is_ahead_of_print, "Epub ahead of print."),
@@ -200,6 +205,8 @@ class Reference:
             (one.bookshelf_id, f"Bookshelf ID: {one.bookshelf_id}."),
             (one.book_years, f"Book published {one.book_years}."),
             (one.revised_date != UNKNOWN_DATE, f"Updated {one.revised_date}."),
+            (accessions, f"Accession numbers: {'; '.join(accessions)}."),
+            (one.source == LIBRARY and one.claims, NOT_CHECKED),
         )
         return tuple(filter(None, (self.status_note, *(fact for applies, fact in facts if applies), self.data_note)))
 
@@ -286,7 +293,9 @@ def references(publications: Iterable[Publication], start: int = 0) -> Iterator[
         uses[key] += 1
         if position >= start:
             unique = key if uses[key] == 1 else f"{key}-{uses[key]}"
-            yield Reference(publication, position + 1, unique, publication.form)
+            # A library's numbers are claims, but what came in goes out again.
+            given = publication.claimed_ids._asdict() if publication.source == LIBRARY else {}
+            yield Reference(publication.but(**given), position + 1, unique, publication.form)
 
 
 def _without_stop(title: str) -> str:

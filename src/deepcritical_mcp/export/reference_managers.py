@@ -247,7 +247,9 @@ def _ris_fields(reference: Reference) -> Iterator[tuple[str, str]]:
     yield "LA", ", ".join(language_names(publication.language))
     yield from zip(("SP", "EP"), reference.pages, strict=False)
     yield "DO", publication.doi
-    yield "DB", "PubMed" if publication.pmid else ""
+    first = next(iter(publication.accessions), None)
+    yield "AN", first.number if first and not publication.pmid else ""
+    yield "DB", first.database if first else "PubMed" if publication.pmid else ""
     yield "UR", reference.url
     yield "N1", f"Original title: {reference.original_title}" if publication.vernacular_title else ""
     yield from (("N1", note) for note in (*reference.notes, *reference.licences, reference.remark))

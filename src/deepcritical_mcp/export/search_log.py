@@ -108,6 +108,10 @@ def _reach(distinct: Sequence[DistinctSearch]) -> Iterator[str]:
 def _other_methods(log: Sequence[LoggedSearch]) -> Iterator[str]:
     links = [one for one in log if one.kind == "citations"]
     looks = [one for one in log if one.kind == "lookup" and not one.is_check]
+    files = [one for one in log if one.kind == "file"]
+    if files:
+        each = (f"{plain_line(one.title)}: {one.total:,} from {plain_line(one.queries[0].query)}" for one in files)
+        yield f"Records exported elsewhere were brought in from files ({'; '.join(each)}), {_period(files)}."
     if links:
         many = counted(len(links), "search", "searches")
         yield f"Citing, cited or similar papers were looked for in {many} ({_period(links)})."

@@ -123,7 +123,8 @@ PREFERENCE: tuple[TextKind, ...] = ("abstract", "registration", "full_text", "pa
 """Which text represents a publication if only one is shown; the user's texts always come last."""
 RECORD_KINDS: tuple[TextKind, ...] = ("abstract", "registration")
 USER = "user"
-LIBRARY = "library"
+LIBRARY, FILE = "library", "your file"
+"""The provider of what a file of references says, and of a text that was read from the user's own file."""
 """Provider of what the user wrote or pasted."""
 NO_ABSTRACT = "[No abstract]"
 AHEAD_OF_PRINT = "aheadofprint"

@@ -194,7 +194,7 @@ def _begins_anew(block: Sequence[PdfLine], line: PdfLine, pitch: float) -> bool:
         return False
     if not is_next_line:  # another column or page
         return bool(_ENDS_SENTENCE.search(last.text)) or (line.text[:1].isupper() and len(block) == 1)
-    if last.bottom - line.bottom > 1.45 * pitch:
+    if last.bottom - line.bottom > max(1.45 * pitch, 1.6 * line.size):  # lines of large letters are further apart
         return True
     width = max(one.right for one in (*block, line)) - min(one.left for one in (*block, line))
     is_short = last.right < max(one.right for one in (*block, line)) - 0.12 * width

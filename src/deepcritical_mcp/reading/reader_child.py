@@ -46,6 +46,7 @@ _WATCHED_EVERY = 0.05
 _READERS = {
     JATS: "deepcritical_mcp.reading.jats:read_jats",
     LIBRARY_FILE: "deepcritical_mcp.reading.library_entries:read_library",
+    "application/x-office": "deepcritical_mcp.reading.office:read_office",
     "application/pdf": "deepcritical_mcp.reading.pdf:read_pdf",
     "text/plain": "deepcritical_mcp.reading.web_page:read_plain_text",
 }

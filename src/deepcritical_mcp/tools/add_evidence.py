@@ -177,7 +177,8 @@ async def _imported(ctx: ToolContext, items: Mapping[int, EvidenceItem], session
             problems[index] = "over HTTP no file is read: pass its text as content"
             continue
         try:
-            told += await import_files(one.file, folders, session.store, progress_of(ctx), one.clean_tags)
+            texts = (await application(ctx).services()).full_texts
+            told += await import_files(one.file, folders, session.store, texts, progress_of(ctx), one.clean_tags)
         except InvalidInputError as error:
             problems[index] = error.message
     return _Imported(tuple(told), problems, items.keys())

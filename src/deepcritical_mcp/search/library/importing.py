@@ -15,9 +15,11 @@ from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import InvalidInputError, SessionFullError, UnreadableDocumentError
 from deepcritical_mcp.evidence.adding import AddOutcome
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.models import NO_ABSTRACT, FileResult, LoggedQuery, ScreeningMark, Verdict
+from deepcritical_mcp.models import NO_ABSTRACT, FileResult, LoggedQuery, ScreeningMark, Verdict, vancouver
 from deepcritical_mcp.reading.library_entries import LibraryForm, LibraryReading
 from deepcritical_mcp.reading.reader_process import read_library_file
+from deepcritical_mcp.search.full_texts import FullTexts
+from deepcritical_mcp.search.library.documents import MEDIA_TYPES, as_publication, read_own_document, recognized
 from deepcritical_mcp.search.library.files import file_content, permitted_files
 from deepcritical_mcp.search.library.records import LibraryRecord, read_entry
 from deepcritical_mcp.search.search_steps import new_entry
@@ -44,7 +46,12 @@ Row = tuple[LibraryRecord, AddOutcome]
 
 
 async def import_files(
-    given: str, folders: Sequence[Path] | None, store: EvidenceStore, progress: Progress, tags: Sequence[str] = ()
+    given: str,
+    folders: Sequence[Path] | None,
+    store: EvidenceStore,
+    texts: FullTexts,
+    progress: Progress,
+    tags: Sequence[str] = (),
 ) -> list[FileResult]:
     """Add what the file at a path has, or all files of the folder there; each with what became of it. See
     `permitted_files` for `folders`; `tags` are put on everything.
@@ -53,14 +60,50 @@ async def import_files(
         InvalidInputError: there is no such file that may be read.
     """
     paths, told = await run_sync(permitted_files, given, folders), list[FileResult]()
-    for path in paths:
+    for number, path in enumerate(paths, 1):
+        if len(paths) > 1:
+            await progress(number / len(paths), f"{path.name}, file {number:,} of {len(paths):,}")
         try:
             content = await run_sync(file_content, path)
+            if path.suffix.lower() in MEDIA_TYPES or content.startswith(b"%PDF-"):
+                told.append(await import_document(content, path.name, store, texts, tags))
+                continue
             reading = await read_library_file(content)
-            told.append(await import_records(reading, path.name, store, progress, tags))
-        except (InvalidInputError, UnreadableDocumentError) as error:
+            if reading.form:
+                told.append(await import_records(reading, path.name, store, progress, tags))
+            else:
+                told.append(await import_document(content, path.name, store, texts, tags))
+        except (InvalidInputError, UnreadableDocumentError, SessionFullError) as error:
             told.append(FileResult(file=path.name, unread=(error.message,)))
     return told
+
+
+async def import_document(
+    content: bytes, name: str, store: EvidenceStore, texts: FullTexts, tags: Sequence[str] = ()
+) -> FileResult:
+    """Add a document: as the full text of its publication if that is recognized, else as the user's own.
+
+    Raises:
+        UnreadableDocumentError: it is damaged or protected, or has no text.
+        SessionFullError: it was not kept.
+    """
+    reading = await read_own_document(content, name)
+    if reading is None or not reading.content:
+        why = "there is no text in it" if reading else "it is none of the formats that can be read"
+        return FileResult(file=name, unread=(f"{why}.",))
+    record, outage = await recognized(reading, texts)
+    publication = await run_sync(as_publication, reading, name, record)
+    (outcome,) = await store.add_evidence([publication])
+    if new := [tag for tag in tags if tag not in outcome.publication.tags]:
+        await store.decide([ScreeningMark(outcome.publication.id, tags=(*outcome.publication.tags, *new))])
+    kept, had_text = outcome.publication, f"{len(reading.parts)} sections" if reading.parts else "no sections"
+    if record:
+        detail = f"the full text of {kept.id}: {vancouver(record)}"
+    else:
+        detail = f"kept as your own document {kept.id}, {had_text}: no record has its title and author"
+        detail = f"{detail}; {outage}" if outage else detail
+    is_new = outcome.status == "added"
+    return FileResult(file=name, added=int(is_new), known=int(not is_new), detail=" ".join((detail, *reading.remarks)))
 
 
 async def import_records(

@@ -59,6 +59,8 @@ _SEVERAL = re.compile(r"[A-Z][a-z]{2,8}[-/–][A-Z][a-z]{2,8}|(?:Spring|Summer|A
 """Months of an issue, or its season."""
 _ACCESSION = re.compile(r"[?&]AN=([\w.-]{4,40})|Accession Number: ?([\w.-]{4,40})")
 """In addresses of Ovid and EBSCO, and in EBSCO's notes."""
+_ACCESSIONS = re.compile(r"Accession numbers: ([^.]{1,500}(?:\.(?! |$)[^.]{1,100}){0,20})\.(?: |$)", re.MULTILINE)
+_ORIGINAL_TITLE = re.compile(r"^Original title: (.{1,1000})$", re.MULTILINE)
 _GLUED = re.compile(r" {5}([A-Z][A-Z0-9]) {2}- ")
 """Rayyan writes a field that it does not know behind the one before."""
 _SEPARATED = re.compile(r"\s*;\s*|\n")
@@ -210,9 +212,10 @@ class _Fields:
         digits = {one: len(one.replace("-", "")) for one in serials}
         mesh = (one.strip("*").partition("/")[0].strip("*") for one in self.listed("mesh_terms"))
         types = self.listed("types") if self._form == "nbib" else ()
-        names = ("volume", "issue", "publisher", "publisher_place", "vernacular_title", "url", "title")
+        names = ("volume", "issue", "publisher", "publisher_place", "url", "title")
         return {
             **{name: self.line(name) for name in names},
+            "vernacular_title": self.line("vernacular_title") or self._said(_ORIGINAL_TITLE),
             **{name: self.listed(name) for name in ("keywords", "substances", "grants", "registrations")},
             "authors": tuple(self._people("authors")),
             "editors": tuple(self._people("editors")) if kind in ("book", "chapter") else (),
@@ -227,8 +230,19 @@ class _Fields:
             "language": ", ".join(map(language_code, self._languages())),
             "publication_types": (PREPRINT,) if kind == "preprint" else types,
             "mesh_terms": tuple(dict.fromkeys(mesh)),
-            "accessions": (self.accession,) if any(self.accession) else (),
+            "accessions": tuple(dict.fromkeys(one for one in (self.accession, *self._noted()) if any(one))),
         }
+
+    def _said(self, pattern: re.Pattern[str]) -> str:
+        """What a line of the notes says, as this server's exports write it."""
+        found = (pattern.search(note) for note in self.all("notes"))
+        return next((one[1] for one in found if one), "")
+
+    def _noted(self) -> Iterator[Accession]:
+        """Further databases and numbers, as this server's exports write them."""
+        for one in filter(None, self._said(_ACCESSIONS).split("; ")):
+            database, _, number = one.rpartition(" ")
+            yield Accession(database, number)
 
     def _languages(self) -> list[str]:
         return [one for value in self.all("language") for one in re.split(r"[,;\n]\s*| and ", value) if one]
@@ -270,12 +284,12 @@ class _Fields:
         marks = {one for mark in _ASREVIEW.findall(notes) if (one := _verdict(mark))}
         own = _verdict(self.line("decision"))
         found = votes or marks
-        decision = own or (found.pop() if len(found) == 1 else "")
+        decision: Verdict = own or (next(iter(found)) if len(found) == 1 else "")
         covidence = _COVIDENCE.search(notes)
         reason = self.line("reason") or told.get("EXCLUSION-REASONS", "").strip() or (covidence[1] if covidence else "")
         labels = (clean_line(one) for one in told.get("LABELS", "").split(","))
         said = _QUOTED.findall(told.get("NOTES", ""))
-        kept = notes if found else _RAYYAN.sub("", notes)
+        kept = notes if len(votes) > 1 else _RAYYAN.sub("", notes)
         lines = (_NUMBERED.sub("", _ASREVIEW.sub("", line)).strip(" |") for line in (*kept.split("\n"), *said))
         notes = "\n".join(line for line in lines if line and not _OF_DATABASES.match(line))
         return notes, decision, reason if decision else "", (*self.listed("tags"), *filter(None, labels))
