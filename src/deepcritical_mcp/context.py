@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.storage import StoreRow
     from deepcritical_mcp.search.expansion.expander import QueryExpander
     from deepcritical_mcp.search.full_texts import FullTexts
+    from deepcritical_mcp.search.library.checking import LibraryChecker
     from deepcritical_mcp.search.pipeline import SearchHandler, SourceSearch
     from deepcritical_mcp.search.witness import Witness
     from deepcritical_mcp.sources import SourceRow
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Services:
     """What the tools call: a search for each source by its name, in the order of `SOURCES`, and one for all of them;
-    what proposes queries; what reads documents; what checks their status; what checks drafts; the services that know
-    something about documents."""
+    what proposes queries; what reads documents; what checks their status; what checks drafts, and records of libraries;
+    the services that know something about documents."""
 
     http: httpx.AsyncClient
     embedder: EmbeddingService
@@ -46,6 +47,7 @@ class Services:
     full_texts: FullTexts
     witness: Witness
     checker: CitationChecker
+    library: LibraryChecker
     lookups: tuple[Service, ...] = ()
 
 
@@ -101,6 +103,7 @@ class AppContext:
         if services is not None:
             from deepcritical_mcp.reading.reader_process import end_readers
 
+            await services.library.aclose()
             await services.sessions.aclose()
             await anyio.to_thread.run_sync(end_readers)
             await services.http.aclose()
@@ -136,6 +139,7 @@ def build_services(
     from deepcritical_mcp.search.citing import CitationIndexes
     from deepcritical_mcp.search.expansion.expander import QueryExpander
     from deepcritical_mcp.search.full_texts import FullTexts
+    from deepcritical_mcp.search.library.checking import LibraryChecker
     from deepcritical_mcp.search.pipeline import SearchHandler, SourceSearch
     from deepcritical_mcp.search.witness import Witness
     from deepcritical_mcp.sources import CROSSREF, FULL_TEXTS, LOOKUPS, SOURCES, records_off, why_off
@@ -171,5 +175,6 @@ def build_services(
         full_texts=reading,
         witness=witness,
         checker=checker,
+        library=LibraryChecker(reading.records),
         lookups=known,
     )

@@ -162,7 +162,9 @@ async def import_into(session: str, files: Sequence[str], tags: Sequence[str], *
             told += await import_files(given, None, store, services.full_texts, _printed, tags)
         for one in told:
             print(one.model_dump_json(exclude_defaults=True) if as_json else one.told)
+        checked = await services.library.check(store) if any(one.read for one in told) else None
         if not as_json:
+            print(checked.told if checked else "", end="\n" if checked else "")
             print(f"{counted(await store.count(), 'item')} in {store.session_id} ({store.title})")
     return not any(one.unread for one in told)
 

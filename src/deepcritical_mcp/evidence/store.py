@@ -292,6 +292,19 @@ class EvidenceStore(SessionAccess):
 
             await self._change(publications, change, catalogue)
 
+    async def set_claims(self, publications: Sequence[Publication]) -> None:
+        """Write what stored publications claim to be as these have it, and nothing else."""
+        async with self._session() as catalogue:
+
+            def change(current: Publication) -> KeptItem | None:
+                if not (id := catalogue.resolve(current.id)):
+                    return None
+                item, claims = catalogue.item(id), {"claims": current.claims}
+                given = tuple(one.model_copy(update=claims) if one.claims else one for one in item.given)
+                return replace(item, publication=item.publication.model_copy(update=claims), given=given)
+
+            await self._change(publications, change, catalogue)
+
     async def decide(self, marks: Sequence[ScreeningMark]) -> list[tuple[Publication, Publication] | None]:
         """Write the user's decisions and tags, in order, and nothing else; those about a note hold for the publication
         that it is about. Gives each one's publication before and after it; None if the session does not have it."""

@@ -171,16 +171,18 @@ async def _imported(ctx: ToolContext, items: Mapping[int, EvidenceItem], session
         return _Imported()
     import_files: ImportFiles = await to_thread.run_sync(pkgutil.resolve_name, IMPORT_FILES)
     told, problems = list[FileResult](), dict[int, str]()
-    folders = application(ctx).settings.import_dirs
+    folders, services = application(ctx).settings.import_dirs, await application(ctx).services()
     for index, one in items.items():
         if not is_local(ctx):
             problems[index] = "over HTTP no file is read: pass its text as content"
             continue
         try:
-            texts = (await application(ctx).services()).full_texts
+            texts = services.full_texts
             told += await import_files(one.file, folders, session.store, texts, progress_of(ctx), one.clean_tags)
         except InvalidInputError as error:
             problems[index] = error.message
+    if any(one.read for one in told):
+        services.library.start(session.store)
     return _Imported(tuple(told), problems, items.keys())
 
 

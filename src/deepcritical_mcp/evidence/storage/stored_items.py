@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from deepcritical_mcp.errors import AmbiguousSessionError, InvalidInputError
 from deepcritical_mcp.identifiers import SESSION_ID
-from deepcritical_mcp.models import AuthorName, Part, Publication, StatusNotice, Text, with_day
+from deepcritical_mcp.models import Accession, AuthorName, Part, Publication, StatusNotice, Text, with_day
 from deepcritical_mcp.text import clean_line, clipped, counted, normalized
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def _publication(written: dict[str, Any]) -> Publication:
             "texts": tuple(_text(one) for one in row.pop("texts")),
             "authors": tuple(AuthorName(*one) for one in row.pop("authors", ())),
             "editors": tuple(AuthorName(*one) for one in row.pop("editors", ())),
+            "accessions": tuple(Accession(*one) for one in row.pop("accessions", ())),
             "status_notices": tuple(StatusNotice.model_construct(**one) for one in row.pop("status_notices", ())),
         }
         lists = {name: tuple(cast("list[Any]", value)) for name, value in row.items() if isinstance(value, list)}

@@ -284,7 +284,7 @@ class _Fields:
         marks = {one for mark in _ASREVIEW.findall(notes) if (one := _verdict(mark))}
         own = _verdict(self.line("decision"))
         found = votes or marks
-        decision: Verdict = own or (next(iter(found)) if len(found) == 1 else "")
+        decision = own or (next(iter(found)) if len(found) == 1 else _verdict(""))
         covidence = _COVIDENCE.search(notes)
         reason = self.line("reason") or told.get("EXCLUSION-REASONS", "").strip() or (covidence[1] if covidence else "")
         labels = (clean_line(one) for one in told.get("LABELS", "").split(","))
