@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.clustering import Cluster, Member, Placement, combined, member_of
+from deepcritical_mcp.evidence.clustering import Cluster, Member, Placement, clusters_of, combined, member_of
 from deepcritical_mcp.evidence.comparisons import opposed
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.identity import Identity, base_id, conflict, tells_apart, title_similarity
@@ -124,6 +124,20 @@ class Batch:
         self._vectors.clear()
         self.link(sorted(self.unlinked - self.changed))
         return decisions
+
+    def regroup(self, ids: Sequence[str], mark: str) -> list[Publication]:
+        """Make one publication of several, whose members get a `mark` that says so; without a mark, of those that have
+        any what they are without. Gives what became of them."""
+        members = [member.publication for id in ids for member in self._catalogue.members(id)]
+        changed = [one.but(declared=(*one.declared, mark) if mark else ()) for one in members]
+        clusters = tuple(clusters_of(map(member_of, changed)))
+        self._apply(changed[0], (), Placement(ids[0], 1.0, "", tuple(ids), clusters))
+        kept = dict.fromkeys(id for one in changed if (id := self._catalogue.place(one).id))
+        self._catalogue.space.write([self._catalogue.item_or_successor(id) for id in self._written], self._vectors)
+        if gone := [id for id in self._removed if id not in self._catalogue]:
+            self._catalogue.space.remove(gone)
+        self._vectors.clear()
+        return [self._catalogue.item(id).publication for id in kept]
 
     def store_vectors(self, rows: Sequence[tuple[Publication, int, Sequence[Vector]]]) -> None:
         """Store vectors of publications, those of their passages from a number on, and link what had none. Those of

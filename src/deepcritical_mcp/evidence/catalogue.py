@@ -278,6 +278,12 @@ class Catalogue:
         kept = {id: self.resolve(id) for id in dict.fromkeys(ids)}
         return {id: self.with_subject_status(self._held(kept[id]).publication) for id in kept if kept[id]}
 
+    def with_titles_like(self, id: str) -> list[str]:
+        """The ids of other publications whose titles begin or end as that of `id` does."""
+        with self._lock:
+            titled = [key for key in self._keys.keys(id) if key[0] in ("begin", "end")]
+            return [one for one in self._keys.having(*titled) if one != id]
+
     def with_subject_status(self, publication: Publication) -> Publication:
         """`publication`; if it is a note, with the status of the paper that it is about."""
         with self._lock:

@@ -65,7 +65,8 @@ class Placement(NamedTuple):
     clusters: tuple[Cluster, ...] = ()
 
 
-_VARYING = {"id": "", "found_by": (), "similar": (), "status_notices": (), "accessed": UNKNOWN_DATE, **WITHOUT_DECISION}
+_UNSET = dict.fromkeys(("found_by", "similar", "declared", "status_notices"), ())
+_VARYING = {"id": "", "accessed": UNKNOWN_DATE, **_UNSET, **WITHOUT_DECISION}
 _FACTS = tuple(name for name in Publication.model_fields if name not in {*_VARYING, "status", "status_checked"})
 
 

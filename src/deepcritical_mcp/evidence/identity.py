@@ -48,6 +48,7 @@ from deepcritical_mcp.urls import host_of, normalize_url
 
 REGISTERED = ("pmid", "doi", "nct", "pmcid")
 """Numbers of which a publication has one each."""
+DECLARED = "declared the same by the user"
 CLAIMED = "claimed "
 """Prefix of the kind of a number, in the key that finds the publications that have it or claim to have it."""
 BEGINNING = 6_000
@@ -82,6 +83,7 @@ class Identity:
         is_print: whether its URL leads to the PDF or print view of a page.
         is_document: whether the user supplied it as a web page or document, not as a note or a database's record.
         contents: what its texts say, of a full text its beginning; none when that is nothing.
+        declared: marks that it shares with what the user declared to be the same.
         keys: what it can be looked up by: numbers, id, and how its title begins and ends (words may be cut, or
             misspelled, or a site's name added, on one side). Two that are the same share one.
     """
@@ -104,6 +106,7 @@ class Identity:
     is_print: bool
     is_document: bool
     contents: tuple[str, ...]
+    declared: frozenset[str]
     keys: frozenset[tuple[str, str]]
 
 
@@ -145,7 +148,10 @@ def identity_of(publication: Publication) -> Identity:
             for text in publication.texts
             if text.content not in (NO_ABSTRACT, publication.title)
         ),
-        keys=frozenset((known | sought | ends | {"id": id}).items()),
+        declared=frozenset(publication.declared),
+        keys=frozenset(
+            [*(known | sought | ends | {"id": id}).items(), *((DECLARED, one) for one in publication.declared)]
+        ),
     )
 
 
@@ -317,6 +323,8 @@ def reason(level: str, one: Identity, other: Identity) -> str:
     """Why two descriptions are of the same publication on one of `LEVELS`, e.g. "same PMID"; "" if they are not."""
     if one.keys.isdisjoint(other.keys):
         return ""
+    if not one.declared.isdisjoint(other.declared):
+        return DECLARED
     if one.is_note or other.is_note:
         if level != "document":
             return ""
@@ -338,6 +346,8 @@ def reason(level: str, one: Identity, other: Identity) -> str:
 
 def contradict(level: str, one: Identity, other: Identity) -> bool:
     """Whether two descriptions that share nothing on earlier levels cannot be of one publication."""
+    if not one.declared.isdisjoint(other.declared):
+        return False
     if any(_share(part, one, other) and not _is_shared(part, one, other) for part in REGISTERED):
         return True
     if level == "pmid":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import secrets
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
@@ -30,8 +31,9 @@ from deepcritical_mcp.evidence.paper_passages import (
 from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE, PassagePage, TextPlace, searched_at, with_sections
 from deepcritical_mcp.evidence.searching import Found, Search, relevances, shared_words
 from deepcritical_mcp.evidence.session_access import WRITTEN_AT_ONCE, SessionAccess, keep_removed, removed_items
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector
 from deepcritical_mcp.evidence.text_index import WordScores
+from deepcritical_mcp.evidence.uncertain import UncertainPair, uncertain_pairs
 from deepcritical_mcp.excerpts import quoted
 from deepcritical_mcp.models import (
     DocumentPassage,
@@ -254,6 +256,12 @@ class EvidenceStore(SessionAccess):
         """For each publication, its id in the session; "" if the session does not have it."""
         return await self._read(lambda catalogue: identified(catalogue, publications))
 
+    async def uncertain(self, ids: Collection[str]) -> list[UncertainPair]:
+        """The pairs of one of these publications and any other that may be one."""
+        async with self._session() as catalogue:
+            known = [own for id in ids if (own := catalogue.resolve(id))]
+            return await run_sync(uncertain_pairs, catalogue, known, abandon_on_cancel=True)
+
     async def page(self, offset: int, limit: int) -> list[Evidence]:
         """At most `limit` items from `offset` on, in insertion order; of a long text its beginning."""
         async with self._session() as catalogue:
@@ -326,6 +334,21 @@ class EvidenceStore(SessionAccess):
             await self._change(marks, change, catalogue)
         return found
 
+    async def declare_same(self, ids: Sequence[str], *, undo: bool = False) -> list[Publication]:
+        """Make one publication of those with these ids, whatever they say; or make of each what it was before that.
+        Gives what became of them; () if the session does not have all of them."""
+        async with self._session() as catalogue:
+
+            def write() -> list[Publication]:
+                known = list(dict.fromkeys(catalogue.resolve(id) for id in ids))
+                if not all(known) or (len(known) < 2 and not undo):
+                    return []
+                return Batch(catalogue, self.calibration).regroup(known, "" if undo else secrets.token_hex(4))
+
+            found = await self._write_alone(write)
+            self._start_indexing(catalogue)
+            return found
+
     async def remove(self, ids: Sequence[str]) -> list[Publication]:
         """Remove the publications with these ids, with all their texts, and give them; `restore` brings them back."""
         async with self._session() as catalogue:
@@ -360,12 +383,15 @@ class EvidenceStore(SessionAccess):
         decisions: list[Decision | None] = []
         room = EMBEDDED_AT_ONCE
         for block in batches(publications, EMBEDDED_AT_ONCE):
-            known = await run_sync(identified, catalogue, block, abandon_on_cancel=True)
-            unknown = [publication for publication, id in zip(block, known, strict=True) if not id]
-            vectors = await self._embedder.publications(unknown, room) if embed else [()] * len(unknown)
-            room = max(0, room - sum(len(some) - 1 for some in vectors if some))
-            embedded = iter(vectors)
-            new = [(one, () if id else next(embedded)) for one, id in zip(block, known, strict=True)]
+            vectors: list[Sequence[Vector]] = [()] * len(block)
+            if embed:  # what is new
+                known = await run_sync(identified, catalogue, block, abandon_on_cancel=True)
+                unknown = [at for at, id in enumerate(known) if not id]
+                found = await self._embedder.publications([block[at] for at in unknown], room)
+                room = max(0, room - sum(len(some) - 1 for some in found if some))
+                for at, some in zip(unknown, found, strict=True):
+                    vectors[at] = some
+            new = [*zip(block, vectors, strict=True)]
             for rows in batches(new, WRITTEN_AT_ONCE):
                 decisions += await self._add_batch(catalogue, rows, embed=embed)
         outcomes = await run_sync(lambda: tuple(one.outcome(catalogue) for one in decisions if one))

@@ -210,6 +210,8 @@ class Publication(Bibliography):
         screened: when that, or its tags, was last set or taken back (UTC), e.g. "2026-11-23T05:00:00Z".
         decisions: each decision that was made or taken back, the oldest first, see `history`.
         tags: the user's.
+        accessions: the databases that files of the user's had it from, with its number in each.
+        declared: marks that it shares with others which the user declared to be the same publication.
     """
 
     id: str
@@ -241,6 +243,7 @@ class Publication(Bibliography):
     decisions: Annotated[tuple[Line, ...], UNION] = ()
     tags: Annotated[tuple[Line, ...], UNION] = ()
     accessions: Annotated[tuple[Accession, ...], UNION] = ()
+    declared: Annotated[tuple[Line, ...], UNION] = ()
 
     @classmethod
     def of(cls, kind: TextKind, content: str, *, provider: str, **fields: object) -> Self:
@@ -399,7 +402,7 @@ def merged(kept: Publication, other: Publication) -> Publication:
     decided = [(one.screened, one.screening != "") for one in (first, second)]
     latest, earlier = (second, first) if decided[1] > decided[0] else (first, second)
     is_claim = bool(second.claims) and first.is_record
-    own = {"texts", "tags", "accessions"}
+    own = {"texts", "tags", "accessions", "declared"}
     combined = own if authority(second) < min(authority(first), 2) or is_claim else _MERGE_RULES.keys()
     values = {name: getattr(latest if rule == LATEST_DECISION else first, name) for name, rule in _MERGE_RULES.items()}
     values |= {name: _MERGE_RULES[name].combine(values[name], getattr(second, name)) for name in combined}

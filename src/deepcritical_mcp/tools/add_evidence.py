@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from deepcritical_mcp.dates import readings
 from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.evidence.identity import DECLARED
 from deepcritical_mcp.identifiers import (
     BARE_DOI,
     RecordIds,
@@ -105,11 +106,15 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
     problems = await to_thread.run_sync(lambda: {at: told for at, one in enumerate(items) if (told := _problem(one))})
     files = await _imported(ctx, {at: one for at, one in enumerate(items) if one.file and at not in problems}, session)
     problems |= files.problems
+    same = await _declared(
+        session.store, {at: one for at, one in enumerate(items) if one.same_as and at not in problems}
+    )
+    problems |= same.problems
     kept, unknown = await decidable(session.store, items)
     problems = unknown | problems
-    marked = {index: id for index, id in kept.items() if index not in problems}
+    marked = {index: id for index, id in kept.items() if index not in problems and index not in same.done}
     decisions = await decided(session.store, items, marked)
-    done = problems.keys() | marked.keys() | files.done
+    done = problems.keys() | marked.keys() | files.done | same.done
     new = {index: one for index, one in enumerate(items) if index not in done}
     read = await _read(new, await application(ctx).services(), session.store, progress)
     problems |= read.problems
@@ -137,8 +142,8 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
     return AddResult(
         session_id=session.store.session_id,
         files=files.told,
-        added=tuple(added),
-        duplicates=tuple(duplicates),
+        added=(*same.apart, *added),
+        duplicates=(*same.joined, *duplicates),
         similar=tuple(SimilarItem(index=index, id=id, similarity=round(near, 4)) for index, id, near in folds),
         decided=tuple(sorted(decisions, key=lambda one: one.index)),
         rejected=rejected,
@@ -184,6 +189,31 @@ async def _imported(ctx: ToolContext, items: Mapping[int, EvidenceItem], session
     if any(one.read for one in told):
         services.library.start(session.store)
     return _Imported(tuple(told), problems, items.keys())
+
+
+class _Declared(NamedTuple):
+    """What became of items that declare two ids to be the same, or take that back, by their places in the call."""
+
+    joined: Sequence[DuplicateItem]
+    apart: Sequence[AddedItem]
+    problems: Mapping[int, str]
+    done: Set[int]
+
+
+async def _declared(store: EvidenceStore, items: Mapping[int, EvidenceItem]) -> _Declared:
+    joined, apart, problems = list[DuplicateItem](), list[AddedItem](), dict[int, str]()
+    for index, one in items.items():
+        undo = clean_line(one.same_as).lower() == NOT_THE_SAME
+        ids = [_kept_id(one.id), *([] if undo else [_kept_id(one.same_as)])]
+        became = await store.declare_same(ids, undo=undo)
+        if not became:
+            problems[index] = f"{' and '.join(ids)} are not two items of this session; list_evidence has the ids"
+        elif undo:
+            apart += (AddedItem(index=index, id=each.id, reference=vancouver(each)) for each in became)
+        else:
+            named = {"duplicate_of": became[0].id, "reference": vancouver(became[0])}
+            joined.append(DuplicateItem(index=index, similarity=1.0, reason=DECLARED, **named))
+    return _Declared(joined, apart, problems, items.keys() if items else frozenset())
 
 
 class _Read(NamedTuple):
@@ -292,6 +322,8 @@ _NUMBERS = (
 
 def _problem(item: EvidenceItem) -> str:
     """Why an item cannot be kept or heeded; "" if it can."""
+    if item.same_as and (item.decides or not item.id):
+        return "same_as goes with id, and nothing else: two ids of one publication"
     if (problem := decision_problem(item)) or item.id:
         return problem
     sought = (item.pmid, item.doi, item.pmcid, item.nct, item.url, item.reference)
@@ -411,6 +443,8 @@ IF_LATE = "Some items may be kept. Send the same items again, fewer in one call:
 TOOL = ToolSpec(add_evidence, "Add evidence", "📝", open_world=True, changes_session=True, if_late=IF_LATE)
 
 
+NOT_THE_SAME = "none"
+"""In place of an id that another one is declared to be the same as: it is so no longer."""
 NO_TAGS = "none"
 """The tag that takes all tags away; an empty list means that none were given."""
 
@@ -437,6 +471,7 @@ class EvidenceItem(BaseModel):
     reference: ShortText = ""
     file: ShortText = ""
     id: GivenId = ""
+    same_as: GivenId = ""
     decision: Literal["unchanged", "included", "excluded", "cited", "undecided"] = "unchanged"
     reason: ShortText = ""
     tags: Annotated[list[ShortText], Field(max_length=200)] = []
@@ -491,7 +526,9 @@ def decision_problem(item: EvidenceItem) -> str:
         kept, has_text = "id is of evidence that is kept", item.content.strip() or item.reference.strip()
         is_other = any(evidence_id(one) != _kept_id(item.id) for one in item.numbers)
         problems |= {
-            f"{kept}: pass decision, reason or tags with it (get_evidence reads it)": not item.decides,
+            f"{kept}: pass decision, reason, tags or same_as with it (get_evidence reads it)": not (
+                item.decides or item.same_as
+            ),
             f"{kept}: for a note about it pass pmid, doi or url with content, in another item": has_text,
             "id and another identifier are not the same: pass only id": is_other,
         }

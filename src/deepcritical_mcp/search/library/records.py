@@ -64,6 +64,8 @@ _ORIGINAL_TITLE = re.compile(r"^Original title: (.{1,1000})$", re.MULTILINE)
 _GLUED = re.compile(r" {5}([A-Z][A-Z0-9]) {2}- ")
 """Rayyan writes a field that it does not know behind the one before."""
 _SEPARATED = re.compile(r"\s*;\s*|\n")
+_TOUCHING = re.compile(r"(?<=[A-Z]\.)(?=[A-Z][\w'’-]+ [A-Z]\.)")
+"""Between names with nothing between them: "Adeli K.Lewis G. F."."""
 _COMMA = re.compile(r",(?![^{}]*\})")
 _ESCAPED, _LATEX = re.compile(r"\\([&%$#_{}])"), re.compile(r"\\|``|~|\$")
 _RAYYAN = re.compile(r"(?:\| ?)?(?:RAYYAN-|USER-)(INCLUSION|LABELS|EXCLUSION-REASONS|NOTES): ?([^|]*)")
@@ -255,7 +257,7 @@ class _Fields:
         else:
             values = [one for value in self.all(field) for one in _SEPARATED.split(value)]
         if self._form == "csv":
-            values = [one for value in values for one in value.split(" and ")]
+            values = [one for value in values for name in value.split(" and ") for one in _TOUCHING.split(name)]
         for value in map(plain_line, values):
             if value.endswith(","):  # a group, as RIS marks it
                 yield AuthorName(value.rstrip(", "))
