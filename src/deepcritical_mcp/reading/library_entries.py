@@ -44,17 +44,19 @@ class TaggedForm:
         tag: before a value; a line without one goes on with the value of the line before.
         first: the tag that an entry begins with.
         last: the tag that it ends with; "" if a blank line ends it.
+        skipped: tags of the file, which belong to no entry.
     """
 
     tag: re.Pattern[str]
     first: str
     last: str = ""
+    skipped: frozenset[str] = frozenset()
 
 
 TAGGED: Mapping[LibraryForm, TaggedForm] = {
     "ris": TaggedForm(re.compile(r"[ \t]{0,4}([A-Z][A-Z0-9]|PMID)[ \t]{1,3}-(?:[ \t]|$)"), "TY", "ER"),
     "nbib": TaggedForm(re.compile(r"([A-Z]{2,4}) {0,2}-(?: |$|(?=[0-9]))"), "PMID"),
-    "wos": TaggedForm(re.compile(r"([A-Z][A-Z0-9])(?: |$)"), "PT", "ER"),
+    "wos": TaggedForm(re.compile(r"([A-Z][A-Z0-9])(?: |$)"), "PT", "ER", frozenset(("FN", "VR", "EF"))),
     "enw": TaggedForm(re.compile(r"%([^\s\w]|[0-9A-Za-z])(?:[ \t]|$)"), "0"),
 }
 
@@ -66,10 +68,11 @@ def tagged_entries(text: str, form: TaggedForm) -> Iterator[WrittenEntry]:
     for number, line in enumerate(text.split("\n"), 1):
         tag = form.tag.match(line)
         name = tag[1] if tag else ""
+        if name in form.skipped:
+            continue
         is_new = ended and (not form.last or not fields or name in {one for one, _ in fields})
         if tag and (name == form.first or is_new):
-            if fields:
-                yield _closed(start, fields)
+            yield from _closed(start, fields)
             start, fields, ended = number, list[tuple[str, list[str]]](), False
         if name and name == form.last:
             ended = True
@@ -79,12 +82,14 @@ def tagged_entries(text: str, form: TaggedForm) -> Iterator[WrittenEntry]:
             fields[-1][1].append(line.strip())
         elif not form.last and not line.strip():
             ended = True
-    if fields:
-        yield _closed(start, fields)
+    yield from _closed(start, fields)
 
 
-def _closed(line: int, fields: Sequence[tuple[str, list[str]]]) -> WrittenEntry:
-    return WrittenEntry(line, tuple((name, "\n".join(lines).strip()) for name, lines in fields))
+def _closed(line: int, fields: Sequence[tuple[str, list[str]]]) -> Iterator[WrittenEntry]:
+    """The entry that these fields are; none if they are empty, as the mark at the end of a file."""
+    found = tuple((name, "\n".join(lines).strip()) for name, lines in fields)
+    if any(value for _, value in found):
+        yield WrittenEntry(line, found)
 
 
 MAX_VALUE = 200_000
@@ -157,6 +162,8 @@ def _leaves(element: Element, path: str = "") -> Iterator[tuple[str, str]]:
 
 DELIMITERS = (",", ";", "\t")
 _TITLES = frozenset({"title", "article title", "document title", "primary title", "ti"})
+MAX_CELL, MAX_HEAD = 2**31 - 1, 20_000
+"""Characters of a cell, and of the line of headings."""
 _BEFORE_TABLE = 10
 """Lines in which Embase tells the query, before the headings."""
 _GUARDED = re.compile('="(.*)"')
@@ -168,7 +175,7 @@ def _headings(text: str) -> tuple[list[str], str, int]:
     it is none."""
     for number, line in enumerate(text.split("\n", _BEFORE_TABLE)[:_BEFORE_TABLE], 1):
         delimiter = max(DELIMITERS, key=line.count)
-        row = next(csv.reader([line], delimiter=delimiter), [])
+        row = next(csv.reader([line[:MAX_HEAD]], delimiter=delimiter), [])
         names = [" ".join(name.lower().split()) for name in row]
         if len(names) > 1 and not _TITLES.isdisjoint(names):
             return names, delimiter, number
@@ -178,7 +185,7 @@ def _headings(text: str) -> tuple[list[str], str, int]:
 def table_entries(text: str) -> Iterator[WrittenEntry]:
     """The rows of a table with headings, which become names in small letters: "Published Year" is "published year"."""
     names, delimiter, start = _headings(text)
-    csv.field_size_limit(min(len(text) + 1, 2**31 - 1))
+    csv.field_size_limit(MAX_CELL)
     lines = text.split("\n", start)[start:] if "\n" in text else []
     # Web of Science quotes nothing.
     quoting = csv.QUOTE_NONE if delimiter == "\t" and '\t"' not in text else csv.QUOTE_MINIMAL

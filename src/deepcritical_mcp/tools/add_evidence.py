@@ -443,7 +443,7 @@ IF_LATE = "Some items may be kept. Send the same items again, fewer in one call:
 TOOL = ToolSpec(add_evidence, "Add evidence", "📝", open_world=True, changes_session=True, if_late=IF_LATE)
 
 
-NOT_THE_SAME = "none"
+NOT_THE_SAME = "undo"
 """In place of an id that another one is declared to be the same as: it is so no longer."""
 NO_TAGS = "none"
 """The tag that takes all tags away; an empty list means that none were given."""

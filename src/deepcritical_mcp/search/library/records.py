@@ -69,7 +69,7 @@ _TOUCHING = re.compile(r"(?<=[A-Z]\.)(?=[A-Z][\w'’-]+ [A-Z]\.)")
 _COMMA = re.compile(r",(?![^{}]*\})")
 _ESCAPED, _LATEX = re.compile(r"\\([&%$#_{}])"), re.compile(r"\\|``|~|\$")
 _RAYYAN = re.compile(r"(?:\| ?)?(?:RAYYAN-|USER-)(INCLUSION|LABELS|EXCLUSION-REASONS|NOTES): ?([^|]*)")
-_VOTE, _QUOTED = re.compile(r"=>\s?\"?(\w{1,20})"), re.compile(r'"((?:[^"\\]|\\.)*)"(?!=>)')
+_VOTE, _QUOTED = re.compile(r"=>\s?\"?(\w{1,20})"), re.compile(r'"([^"]*)"(=>)?')
 _ASREVIEW = re.compile(r"ASReview_(relevant|irrelevant|not_seen|prior)\W*")
 _COVIDENCE = re.compile(r"Exclusion reason: ?([^;]{1,300});")
 _DECISIONS: Mapping[str, Verdict] = {
@@ -270,7 +270,7 @@ class _Fields:
         texts = [plain_line(value).strip("/ ") for value in self.all("date")]
         cells = [(one.split("/") + [""] * 3)[:3] for one in texts]
         several = next((found[0] for one in texts if (found := _SEVERAL.search(one))), "")
-        parts = ["-".join(filter(None, some)) if some[0] == year else some[0] for some in cells]
+        parts = ["-".join(filter(None, some)) if some[0] == year else some[0] for some in cells if year in some[0]]
         first = [re.split(r"[-/–]", several)[0]] if several else []
         told = [one for text in (*texts, *parts, *first) for one in (text, f"{year} {text}")]
         known = (found[0] for one in told if len(found := readings(one)) == 1 and found[0].startswith(year))
@@ -290,7 +290,7 @@ class _Fields:
         covidence = _COVIDENCE.search(notes)
         reason = self.line("reason") or told.get("EXCLUSION-REASONS", "").strip() or (covidence[1] if covidence else "")
         labels = (clean_line(one) for one in told.get("LABELS", "").split(","))
-        said = _QUOTED.findall(told.get("NOTES", ""))
+        said = [text for text, is_name in _QUOTED.findall(told.get("NOTES", "")) if not is_name]
         kept = notes if len(votes) > 1 else _RAYYAN.sub("", notes)
         lines = (_NUMBERED.sub("", _ASREVIEW.sub("", line)).strip(" |") for line in (*kept.split("\n"), *said))
         notes = "\n".join(line for line in lines if line and not _OF_DATABASES.match(line))
