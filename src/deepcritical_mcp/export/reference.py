@@ -113,6 +113,11 @@ class Reference:
         return f"{label}: {title}" if label else title
 
     @property
+    def is_of_library(self) -> bool:
+        """Whether only a library of the user's describes it."""
+        return self.publication.source == LIBRARY
+
+    @property
     def original_title(self) -> str:
         """In the publication's own language, without the full stop at its end."""
         return _without_stop(self.publication.vernacular_title)
@@ -206,7 +211,7 @@ class Reference:
             (one.book_years, f"Book published {one.book_years}."),
             (one.revised_date != UNKNOWN_DATE, f"Updated {one.revised_date}."),
             (accessions, f"Accession numbers: {'; '.join(accessions)}."),
-            (one.source == LIBRARY and one.claims, NOT_CHECKED),
+            (self.is_of_library and one.claims, NOT_CHECKED),
         )
         return tuple(filter(None, (self.status_note, *(fact for applies, fact in facts if applies), self.data_note)))
 

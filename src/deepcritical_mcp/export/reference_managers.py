@@ -240,16 +240,19 @@ def _ris_fields(reference: Reference) -> Iterator[tuple[str, str]]:
     yield from (("A2", _ris_name(editor)) for editor in publication.editors)
     yield "T2", publication.book_title if reference.form == "chapter" else publication.journal
     yield "M3", {"preprint": "Preprint", "trial": TRIAL_GENRE}.get(reference.form, "")
-    yield from ((names.ris, getattr(publication, field)) for field, names in FIELDS.items() if names.ris)
+    # A library's accession number, or else the PMID, which AN would also be.
+    first = next((one for one in publication.accessions if one.number), None) if reference.is_of_library else None
+    fields = {field: names.ris for field, names in FIELDS.items() if names.ris and not (first and field == "pmid")}
+    yield from ((tag, getattr(publication, field)) for field, tag in fields.items())
+    yield "AN", first.number if first else ""
+    yield "DB", first.database if first else "PubMed" if publication.pmid else ""
+    yield "N1", f"PMID: {publication.pmid}" if first and publication.pmid else ""
     # Of a report, Zotero and EndNote keep its number there.
     yield "SN", publication.nct if reference.form == "trial" else publication.isbn or publication.issn
     yield "Y2", reference.accessed.replace("-", "/")
     yield "LA", ", ".join(language_names(publication.language))
     yield from zip(("SP", "EP"), reference.pages, strict=False)
     yield "DO", publication.doi
-    first = next(iter(publication.accessions), None)
-    yield "AN", first.number if first and not publication.pmid else ""
-    yield "DB", first.database if first else "PubMed" if publication.pmid else ""
     yield "UR", reference.url
     yield "N1", f"Original title: {reference.original_title}" if publication.vernacular_title else ""
     yield from (("N1", note) for note in (*reference.notes, *reference.licences, reference.remark))

@@ -31,6 +31,7 @@ from deepcritical_mcp.models import (
     language_code,
     split_name,
     split_names,
+    without_retraction_mark,
 )
 from deepcritical_mcp.net.fields import plain_abstract, plain_line
 from deepcritical_mcp.reading.library_entries import LibraryForm, WrittenEntry
@@ -205,7 +206,7 @@ class _Fields:
 
     def described(self) -> dict[str, object]:
         """The fields that describe the publication, without its numbers."""
-        container, kind = self.line("journal"), self.kind
+        container, kind, title = self.line("journal"), self.kind, without_retraction_mark(self.line("title"))
         journal = "" if kind in ("book", "chapter") else container
         short, version = self.line("journal_abbreviation"), self.line("version")
         first, last = self.line("pages").replace("--", "-").translate(_HYPHENS), self.line("last")
@@ -214,7 +215,7 @@ class _Fields:
         digits = {one: len(one.replace("-", "")) for one in serials}
         mesh = (one.strip("*").partition("/")[0].strip("*") for one in self.listed("mesh_terms"))
         types = self.listed("types") if self._form == "nbib" else ()
-        names = ("volume", "issue", "publisher", "publisher_place", "url", "title")
+        names = ("volume", "issue", "publisher", "publisher_place", "url")
         return {
             **{name: self.line(name) for name in names},
             "vernacular_title": self.line("vernacular_title") or self._said(_ORIGINAL_TITLE),
@@ -222,6 +223,8 @@ class _Fields:
             "authors": tuple(self._people("authors")),
             "editors": tuple(self._people("editors")) if kind in ("book", "chapter") else (),
             **self._dates(),
+            "status": "retracted" if title != self.line("title") else "unchecked",
+            "title": title,
             "journal": journal,
             "journal_abbreviation": short if short != journal and journal else "",
             "book_title": {"book": self.line("title"), "chapter": self.line("book_title") or container}.get(kind, ""),
