@@ -22,6 +22,7 @@ from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, SearchResult
 from deepcritical_mcp.search.expansion.expander import QueryExpander
 from deepcritical_mcp.search.full_texts import FullTexts
+from deepcritical_mcp.search.library.own_library import OwnLibrary
 from deepcritical_mcp.search.pipeline import SearchHandler
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.server import DeepCriticalServer
@@ -99,6 +100,7 @@ def fake_server(
             full_texts=reading,
             witness=asked,
             checker=CitationChecker(ReferenceChecker(reading, asked), reading, PassageEmbedder(embedder)),
+            library=OwnLibrary(reading),
         )
 
     return DeepCriticalServer(AppContext(settings or Settings(), build=build), profile=profile)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from deepcritical_mcp.export import EXPORT_FILES, ExportFormat, listed, with_notes, written_entries
-from deepcritical_mcp.models import AuthorName, Publication, StatusNotice, Text, TextKind, split_name
+from deepcritical_mcp.models import Accession, AuthorName, Publication, StatusNotice, Text, TextKind, split_name
 
 
 def published(
@@ -83,5 +83,7 @@ FULL = Publication(
     screened="2026-11-23T05:00:00Z",
     decisions=("Decision-made",),
     tags=("tag-words",),
+    accessions=(Accession("Embase", "L600000001"),),
+    declared=("0123abcd",),
 )
 """Each field has a value of its own that no other field's value contains."""

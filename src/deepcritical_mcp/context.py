@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.storage import StoreRow
     from deepcritical_mcp.search.expansion.expander import QueryExpander
     from deepcritical_mcp.search.full_texts import FullTexts
-    from deepcritical_mcp.search.library.checking import LibraryChecker
+    from deepcritical_mcp.search.library.own_library import OwnLibrary
     from deepcritical_mcp.search.pipeline import SearchHandler, SourceSearch
     from deepcritical_mcp.search.witness import Witness
     from deepcritical_mcp.sources import SourceRow
@@ -47,7 +47,7 @@ class Services:
     full_texts: FullTexts
     witness: Witness
     checker: CitationChecker
-    library: LibraryChecker
+    library: OwnLibrary
     lookups: tuple[Service, ...] = ()
 
 
@@ -139,7 +139,7 @@ def build_services(
     from deepcritical_mcp.search.citing import CitationIndexes
     from deepcritical_mcp.search.expansion.expander import QueryExpander
     from deepcritical_mcp.search.full_texts import FullTexts
-    from deepcritical_mcp.search.library.checking import LibraryChecker
+    from deepcritical_mcp.search.library.own_library import OwnLibrary
     from deepcritical_mcp.search.pipeline import SearchHandler, SourceSearch
     from deepcritical_mcp.search.witness import Witness
     from deepcritical_mcp.sources import CROSSREF, FULL_TEXTS, LOOKUPS, SOURCES, records_off, why_off
@@ -175,6 +175,6 @@ def build_services(
         full_texts=reading,
         witness=witness,
         checker=checker,
-        library=LibraryChecker(reading.records),
+        library=OwnLibrary(reading),
         lookups=known,
     )

@@ -110,7 +110,7 @@ SEEN: Mapping[str, str] = {
     "publication_stage": "Epub ahead of print", "publisher": "Publisher-name", "publisher_place": "Publisher-place",
     "book_title": "Book-title", "editors": "Editor-name", "book_years": "1993-2025", "isbn": "978-0-00-000000-2",
     "bookshelf_id": "NBK1403", "revised_date": "2024", "version": "4b", "accessed": "2019-11-23",
-    "status_checked": "2026-11-21",
+    "status_checked": "2026-11-21", "accessions": "L600000001",
 }  # fmt: skip
 """What a reader of an export sees of each field, in one of the records."""
 
@@ -127,6 +127,7 @@ LEFT_OUT: Mapping[str, str] = {
     "screened": "the day of a decision is not part of a reference",
     "screening": "the user's own decision is not part of a reference",
     "screening_reason": "the user's own words are not part of a reference",
+    "declared": "which of the session's descriptions are one is not part of a reference",
     "tags": "the user's own words are not part of a reference",
     "conflict_of_interest": "not part of a reference",
     "substances": "not part of a reference; the MeSH terms name what matters of them",
@@ -147,6 +148,7 @@ NOT_IN: Mapping[ExportFormat, Mapping[str, str]] = {
         "isbn": "not part of a reference in Vancouver style",
         "electronic_date": "the reference has the date of the issue",
         "journal": "the reference has its abbreviation",
+        "accessions": "not part of a reference in Vancouver style",
     },
 }
 

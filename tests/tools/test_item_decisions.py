@@ -134,7 +134,7 @@ UNDECIDABLE: list[tuple[dict[str, object], str]] = [
     ({"tags": [f"tag {number}" for number in range(21)]}, "21 tags; an item has at most 20"),
     ({"tags": ["x" * 61]}, "has 61 characters; the limit is 60"),
     ({"decision": "excluded", "reason": "x" * 501}, "reason has 501 characters; the limit is 500"),
-    ({"title": "Zinc"}, "pass decision, reason or tags with it"),
+    ({"title": "Zinc"}, "pass decision, reason, tags or same_as with it"),
 ]
 
 

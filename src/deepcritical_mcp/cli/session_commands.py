@@ -148,7 +148,7 @@ async def restore_session(session_id: str) -> None:
 async def import_into(session: str, files: Sequence[str], tags: Sequence[str], *, as_json: bool) -> bool:
     """Add files to a session, which is opened under the title `session` if there is none, and print what became of
     each; whether everything was read."""
-    from deepcritical_mcp.search.library.importing import import_files
+    from deepcritical_mcp.search.library.files import UserFiles
 
     async with kept_services() as services:
         kept = await services.sessions.sessions()
@@ -159,7 +159,8 @@ async def import_into(session: str, files: Sequence[str], tags: Sequence[str], *
         store = await (opened_session(registry, session) if is_kept else registry.open(title=session))
         told = list[FileResult]()
         for given in files:
-            told += await import_files(given, None, store, services.full_texts, _printed, tags)
+            what = UserFiles(given, tags=tuple(tags), folders=None)
+            told += await services.library.bring_in(what, store, _printed)
         for one in told:
             print(one.model_dump_json(exclude_defaults=True) if as_json else one.told)
         checked = await services.library.check(store) if any(one.read for one in told) else None

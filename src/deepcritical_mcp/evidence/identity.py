@@ -106,7 +106,7 @@ class Identity:
     is_print: bool
     is_document: bool
     contents: tuple[str, ...]
-    declared: frozenset[str]
+    declared: frozenset[tuple[str, str]]
     keys: frozenset[tuple[str, str]]
 
 
@@ -125,6 +125,7 @@ def identity_of(publication: Publication) -> Identity:
     title = tokens(bare_title(shown_title, host_of(url))) if shown_title else ()
     words = content_words(title)
     ends = {"begin": " ".join(words[:ENDS]), "end": " ".join(words[-ENDS:])} if words else {}
+    declared = frozenset((DECLARED, mark) for mark in publication.declared)
     return Identity(
         numbers=known,
         claims=claims,
@@ -148,10 +149,8 @@ def identity_of(publication: Publication) -> Identity:
             for text in publication.texts
             if text.content not in (NO_ABSTRACT, publication.title)
         ),
-        declared=frozenset(publication.declared),
-        keys=frozenset(
-            [*(known | sought | ends | {"id": id}).items(), *((DECLARED, one) for one in publication.declared)]
-        ),
+        declared=declared,
+        keys=frozenset((known | sought | ends | {"id": id}).items()) | declared,
     )
 
 

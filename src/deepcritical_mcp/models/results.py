@@ -439,7 +439,8 @@ class DecidedItem(Value):
 
 class FileResult(Value):
     """What became of a file: of the `read` records of a library, `added` are new and `known` were in the session or
-    earlier in the file. `unread` has the line and reason of each entry that was not read."""
+    earlier in the file. `unread` has the lines and reason of entries that were not read, `unsure` pairs of ids that may
+    be one publication, with what differs."""
 
     file: str
     read: int = 0
@@ -447,6 +448,7 @@ class FileResult(Value):
     known: int = 0
     without_abstract: int = 0
     unread: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
     detail: str = ""
 
     @property
@@ -454,7 +456,8 @@ class FileResult(Value):
         """What became of it, in a sentence, and a line for each entry that was not read."""
         counts = f"{self.added:,} new, {self.known:,} already there, {self.without_abstract:,} without an abstract"
         read = f"{counted(self.read, 'record')} read, {counts}. " if self.read else ""
-        return "\n".join((f"{self.file}: {read}{self.detail}".rstrip(), *(f"  not read: {one}" for one in self.unread)))
+        unread, unsure = (f"  not read: {one}" for one in self.unread), (f"  the same? {one}" for one in self.unsure)
+        return "\n".join((f"{self.file}: {read}{self.detail}".rstrip(), *unread, *unsure))
 
 
 class AddResult(Value):

@@ -175,7 +175,7 @@ def _headings(text: str) -> tuple[list[str], str, int]:
     it is none."""
     for number, line in enumerate(text.split("\n", _BEFORE_TABLE)[:_BEFORE_TABLE], 1):
         delimiter = max(DELIMITERS, key=line.count)
-        row = next(csv.reader([line[:MAX_HEAD]], delimiter=delimiter), [])
+        row = next(csv.reader([line[:MAX_HEAD]], delimiter=delimiter), list[str]())
         names = [" ".join(name.lower().split()) for name in row]
         if len(names) > 1 and not _TITLES.isdisjoint(names):
             return names, delimiter, number
@@ -295,6 +295,12 @@ MAX_ENTRIES = 50_000
 """Of one file; what stands behind them is told."""
 
 
+def begins_with_entry(text: str) -> bool:
+    """Whether a text begins with an entry, in a form in which nobody writes anything else."""
+    beginning = text.lstrip()[:MAX_PREAMBLE]
+    return any(start.match(beginning) for form, start in _STARTS if form != "json")
+
+
 def read_library(content: bytes) -> LibraryReading:
     """The entries of a file, and the lines of those that cannot be read; no form if it is not a library.
 
@@ -335,6 +341,6 @@ def _form_of(text: str) -> LibraryForm | Literal[""]:
     if names:
         return "wos" if delimiter == "\t" and {"pt", "ut"} <= {*names} else "csv"
     found = ((start.search(text, 0, MAX_PREAMBLE), form) for form, start in _STARTS)
-    starts: list[tuple[int, LibraryForm]] = [(one.start(), form) for one, form in found if one]
-    starts = [(at, form) for at, form in starts if form not in ("xml", "json") or not text[:at].strip()]
-    return min(starts)[1] if starts else ""
+    starts = {form: one.start() for one, form in found if one}
+    possible = [form for form, at in starts.items() if form not in ("xml", "json") or not text[:at].strip()]
+    return min(possible, key=lambda form: starts[form]) if possible else ""

@@ -67,7 +67,7 @@ Passages = Sequence[DocumentPassage]
 
 async def get_full_text(
     ctx: ToolContext,
-    id: Annotated[str, Field(max_length=MAX_ID_LENGTH, description="PMID, PMCID, DOI, NCT number, URL or evidence id")],
+    id: Annotated[str, Field(max_length=MAX_ID_LENGTH, description="PMID, PMCID, DOI, NCT, URL or evidence id")],
     question: Annotated[OneLine, Field(description="shows what answers it")] = "",
     sections: Annotated[
         list[GivenId], Field(max_length=50, description='of the outline: "Methods", "s3"; ["all"] = the whole text')

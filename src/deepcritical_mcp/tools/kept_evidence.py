@@ -166,8 +166,8 @@ async def get_evidence(
         list[GivenId],
         Field(min_length=1, max_length=MAX_IDS_READ, description='e.g. "pubmed:12345"; "pubmed:1~2@s3.2": a section'),
     ],
-    about: Annotated[OneLine, Field(description="quote the sentences that answer this")] = "",
-    offset: Annotated[int, Field(ge=0, description="characters to skip")] = 0,
+    about: Annotated[OneLine, Field(description="a question")] = "",
+    offset: Annotated[int, Field(ge=0)] = 0,
     session_id: OtherSession = "",
 ) -> EvidenceList:
     """Show evidence saved in this session whole, by id: abstract, details of the record (MeSH terms), your notes; or,

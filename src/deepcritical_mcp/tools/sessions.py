@@ -133,7 +133,7 @@ async def clear_session(
     ids: Annotated[
         list[GivenId], AfterValidator(_some_ids), Field(max_length=10_000, description="remove only these")
     ] = [],  # noqa: B006  # pydantic copies it
-    undo: Annotated[bool, Field(description="bring back what was deleted within a day")] = False,
+    undo: Annotated[bool, Field(description="within a day")] = False,
 ) -> ClearResult:
     """Delete (forget) a session with all its evidence, or remove single items, papers (`ids`); `undo` restores. Not
     needed for a fresh start."""

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import NamedTuple
 
-from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.identity import bears_out, identity_of
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import LIBRARY, Publication, vancouver
 from deepcritical_mcp.search.record_finder import MAX_AT_ONCE, Lookup, RecordFinder
 from deepcritical_mcp.sources.lookup import Wanted
-from deepcritical_mcp.text import batches
 
 SECONDS = 60.0
 """For each batch."""
-logger = logging.getLogger(__name__)
 
 
 class Checked(NamedTuple):
@@ -49,43 +43,24 @@ class Checked(NamedTuple):
         return f"Numbers of records: {told}. {self.outage}".rstrip() if told else ""
 
 
-class LibraryChecker:
-    """Checks sessions' records of libraries, in the background or while a caller waits."""
+async def check_numbers(store: EvidenceStore, records: RecordFinder) -> Checked:
+    """Check the numbers of a session's records of libraries that were not checked; ends with the first batch about
+    which nobody answered."""
+    total, tried = Checked(), set[str]()
+    while waiting := [one for one in await _unchecked(store) if one.id not in tried]:  # more may have come meanwhile
+        some = waiting[:MAX_AT_ONCE]
+        tried |= {one.id for one in some}
+        lookups = await records.find([Wanted(one.claimed_ids) for one in some], SECONDS)
+        batch = await _compared(some, lookups, store)
+        total = total.plus(batch)
+        if batch.unasked == len(some):
+            return total._replace(unasked=total.unasked + len(waiting) - len(some))
+    return total
 
-    def __init__(self, records: RecordFinder) -> None:
-        self._records = records
-        self._running: dict[str, asyncio.Task[None]] = {}
 
-    def start(self, store: EvidenceStore) -> None:
-        """Check what a session has that was not checked; the task outlives the call."""
-        running = self._running.get(store.session_id)
-        if running is None or running.done():
-            self._running[store.session_id] = asyncio.get_running_loop().create_task(self._in_background(store))
-
-    async def aclose(self) -> None:
-        """End what runs; what is not checked is not checked."""
-        for task in self._running.values():
-            task.cancel()
-        await asyncio.gather(*self._running.values(), return_exceptions=True)
-        self._running.clear()
-
-    async def _in_background(self, store: EvidenceStore) -> None:
-        with suppress(DeepCriticalError):  # the session was dropped, or another program has it
-            logger.info("library: %s", (await self.check(store)).told)
-
-    async def check(self, store: EvidenceStore) -> Checked:
-        """Check what a session has that was not checked; ends with the first batch about which nobody answered."""
-        found = (await store.publications(await store.ids())).values()
-        waiting = [one for one in found if one.source == LIBRARY and any(one.claimed_ids)]
-        total, done = Checked(), 0
-        for some in batches(waiting, MAX_AT_ONCE):
-            lookups = await self._records.find([Wanted(one.claimed_ids) for one in some], SECONDS)
-            batch = await _compared(some, lookups, store)
-            total = total.plus(batch)
-            done += len(some)
-            if batch.unasked == len(some):
-                return total._replace(unasked=total.unasked + len(waiting) - done)
-        return total
+async def _unchecked(store: EvidenceStore) -> list[Publication]:
+    kept = (await store.publications(await store.ids())).values()
+    return [one for one in kept if one.source == LIBRARY and any(one.claimed_ids)]
 
 
 async def _compared(some: Sequence[Publication], lookups: Sequence[Lookup], store: EvidenceStore) -> Checked:

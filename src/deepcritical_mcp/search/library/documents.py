@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from anyio.to_thread import run_sync
 
+from deepcritical_mcp.errors import UnreadableDocumentError
 from deepcritical_mcp.evidence.identity import Identity, bears_out, identity_of
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import FILE, NO_TITLE, USER, Publication, Text, merged
@@ -30,6 +31,8 @@ MEDIA_TYPES = {
     ".xhtml": "text/html",
 }
 OWN_TEXTS = (".md", ".markdown", ".txt", ".text", "")
+MAX_PLAIN_TEXT = 5_000_000
+"""Bytes."""
 FIRST_PAGE = 4_000
 """Characters of a text within which it says what it is."""
 MAX_TRIED = 4
@@ -50,6 +53,8 @@ async def read_own_document(content: bytes, name: str) -> Reading | None:
         return _titled(await read_document(content, media_type=media_type, url=f"file:///{PurePath(name).name}"))
     if suffix not in OWN_TEXTS or b"\0" in content[:1_000]:
         return None
+    if len(content) > MAX_PLAIN_TEXT:
+        raise UnreadableDocumentError(f"A text of more than {MAX_PLAIN_TEXT // 1_000_000} MB is not read: split it.")
     reading, title = await run_sync(lambda: read_own_text(clean_text(decoded(content))))
     return replace(reading, fields={"title": title} if title else {})
 

@@ -1,4 +1,4 @@
-"""Which of the user's files may be read: regular ones inside folders that a setting names, and not through links."""
+"""Files that a user names, and which of them may be read: regular ones inside folders that a setting names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import stat
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.text import clipped
@@ -16,6 +17,21 @@ MAX_BYTES = 50 * 1024**2
 MAX_FILES = 1_000
 """Of one folder, with those within it."""
 _SETTING = "DEEPCRITICAL_IMPORT_DIRS"
+
+
+class UserFiles(NamedTuple):
+    """What a user wants to have in a session.
+
+    Attributes:
+        name: the path of a file or folder, or the name of the file that has this `content`.
+        tags: what is put on all that comes of it.
+        folders: those that may be read, None for a user in a shell; see `permitted_files`.
+    """
+
+    name: str
+    content: str = ""
+    tags: tuple[str, ...] = ()
+    folders: tuple[Path, ...] | None = ()
 
 
 def permitted_files(given: str, folders: Sequence[Path] | None) -> list[Path]:

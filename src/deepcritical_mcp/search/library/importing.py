@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,17 +16,19 @@ from deepcritical_mcp.errors import InvalidInputError, SessionFullError, Unreada
 from deepcritical_mcp.evidence.adding import AddOutcome
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import NO_ABSTRACT, FileResult, LoggedQuery, ScreeningMark, Verdict, vancouver
-from deepcritical_mcp.reading.library_entries import LibraryForm, LibraryReading
+from deepcritical_mcp.reading.library_entries import LibraryForm, WrittenEntry
 from deepcritical_mcp.reading.reader_process import read_library_file
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.library.documents import MEDIA_TYPES, as_publication, read_own_document, recognized
-from deepcritical_mcp.search.library.files import file_content, permitted_files
+from deepcritical_mcp.search.library.files import UserFiles, file_content, permitted_files
 from deepcritical_mcp.search.library.records import LibraryRecord, read_entry
 from deepcritical_mcp.search.search_steps import new_entry
 from deepcritical_mcp.text import batches, clean_line, counted
 
 AT_ONCE = 200
 """Records that are added in one step, after which progress is told."""
+MAX_LINES, MAX_PAIRS = 200, 20
+"""Lines with one reason, and pairs, that an answer names."""
 IMPORT = "import"
 """The tool of an entry of the search log for a file, and what its source begins with."""
 FORMS: dict[LibraryForm, str] = {
@@ -45,98 +47,117 @@ _COVIDENCE_SAYS: dict[str, Verdict] = {"included": "included", "excluded": "excl
 Row = tuple[LibraryRecord, AddOutcome]
 
 
-async def import_files(
-    given: str,
-    folders: Sequence[Path] | None,
-    store: EvidenceStore,
-    texts: FullTexts,
-    progress: Progress,
-    tags: Sequence[str] = (),
-) -> list[FileResult]:
-    """Add what the file at a path has, or all files of the folder there; each with what became of it. See
-    `permitted_files` for `folders`; `tags` are put on everything.
+class Importer:
+    """Adds files to a session."""
 
-    Raises:
-        InvalidInputError: there is no such file that may be read.
-    """
-    paths, told = await run_sync(permitted_files, given, folders), list[FileResult]()
-    for number, path in enumerate(paths, 1):
-        if len(paths) > 1:
-            await progress(number / len(paths), f"{path.name}, file {number:,} of {len(paths):,}")
-        try:
-            content = await run_sync(file_content, path)
-            if path.suffix.lower() in MEDIA_TYPES or content.startswith(b"%PDF-"):
-                told.append(await import_document(content, path.name, store, texts, tags))
-                continue
-            reading = await read_library_file(content)
-            if reading.form:
-                told.append(await import_records(reading, path.name, store, progress, tags))
+    def __init__(self, store: EvidenceStore, texts: FullTexts, progress: Progress) -> None:
+        self._store = store
+        self._texts = texts
+        self._progress = progress
+
+    async def bring_in(self, files: UserFiles) -> AsyncIterator[FileResult]:
+        """Add what a file has, or all files of a folder; each with what became of it.
+
+        Raises:
+            InvalidInputError: there is no such file that may be read.
+        """
+        if files.content:
+            name = Path(files.name).name or "the text"
+            yield await self._one(name, files.content.encode(), files.tags)
+            return
+        paths = await run_sync(permitted_files, files.name, files.folders)
+        for number, path in enumerate(paths, 1):
+            if len(paths) > 1:
+                await self._progress(number / len(paths), f"{path.name}, file {number:,} of {len(paths):,}")
+            try:
+                content = await run_sync(file_content, path)
+            except InvalidInputError as error:
+                yield FileResult(file=path.name, unread=(error.message,))
             else:
-                told.append(await import_document(content, path.name, store, texts, tags))
-        except (InvalidInputError, UnreadableDocumentError, SessionFullError) as error:
-            told.append(FileResult(file=path.name, unread=(error.message,)))
-    return told
+                yield await self._one(path.name, content, files.tags)
+
+    async def _one(self, name: str, content: bytes, tags: Sequence[str]) -> FileResult:
+        try:
+            is_document = Path(name).suffix.lower() in MEDIA_TYPES or content.startswith(b"%PDF-")
+            library = None if is_document else await read_library_file(content)
+            if library and library.form:
+                return await self.records(library.form, library.entries, name, tags)
+            return await self._document(content, name, tags)
+        except (UnreadableDocumentError, SessionFullError) as error:
+            return FileResult(file=name, unread=(error.message,))
+
+    async def _document(self, content: bytes, name: str, tags: Sequence[str]) -> FileResult:
+        """Add a document: as the full text of its publication if that is recognized, else as the user's own."""
+        reading = await read_own_document(content, name)
+        if reading is None or not reading.content:
+            why = "there is no text in it" if reading else "it is none of the formats that can be read"
+            return FileResult(file=name, unread=(f"{why}.",))
+        record, outage = await recognized(reading, self._texts)
+        publication = await run_sync(as_publication, reading, name, record)
+        (outcome,) = await self._store.add_evidence([publication])
+        kept = outcome.publication
+        if new := [tag for tag in tags if tag not in kept.tags]:
+            await self._store.decide([ScreeningMark(kept.id, tags=(*kept.tags, *new))])
+        if record:
+            detail = f"the full text of {kept.id}: {vancouver(record)}"
+        else:
+            sections = counted(len(reading.parts), "section") if reading.parts else "no sections"
+            detail = f"kept as your own document {kept.id}, {sections}: no record has its title and author"
+            detail = f"{detail}; {outage}" if outage else detail
+        is_new = outcome.status == "added"
+        told = " ".join((detail, *reading.remarks))
+        return FileResult(file=name, added=int(is_new), known=int(not is_new), detail=told)
+
+    async def records(
+        self, form: LibraryForm, entries: Sequence[WrittenEntry], name: str, tags: Sequence[str]
+    ) -> FileResult:
+        """Add the records of a library, in its order; they are found by words at once, and embedded in the
+        background."""
+        records = await run_sync(lambda: [read_entry(one, form) for one in entries])
+        found = [(one, one.publication) for one in records if one.publication]
+        outcomes = list[AddOutcome]()
+        for some in batches(found, AT_ONCE):
+            with suppress(SessionFullError):
+                outcomes += await self._store.add_evidence([one for _, one in some], embed=False)
+            told = f"{len(outcomes):,} of {counted(len(found), 'record')} of {name}"
+            await self._progress(len(outcomes) / len(found), told)
+        # A full session keeps what it has: the records that it took come first.
+        rows = [(record, outcome) for (record, _), outcome in zip(found, outcomes, strict=False)]
+        databases = await _log(rows, name, self._store)
+        details = [FORMS[form], *(f"{count:,} from {database}" for database, count in databases.items() if database)]
+        details += await _decided(rows, name, self._store, tags)
+        if left := len(found) - len(rows):
+            details.append(f"{counted(left, 'record')} not kept, because the session is full")
+        added = sum(one.status == "added" for one in outcomes)
+        return FileResult(
+            file=name,
+            read=len(found),
+            added=added,
+            known=len(outcomes) - added,
+            without_abstract=sum(one.text.content == NO_ABSTRACT for _, one in found),
+            unread=_unread(records),
+            unsure=await self._unsure([one.publication.id for one in outcomes]),
+            detail="; ".join(details),
+        )
+
+    async def _unsure(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """The pairs that may be one publication, and what differs."""
+        pairs = await self._store.uncertain(ids)
+        more = [f"and {len(pairs) - MAX_PAIRS:,} more such pairs"] if len(pairs) > MAX_PAIRS else []
+        named = (f"{one} and {other}: {what or 'nothing else differs'}" for one, other, what in pairs[:MAX_PAIRS])
+        return (*named, *more)
 
 
-async def import_document(
-    content: bytes, name: str, store: EvidenceStore, texts: FullTexts, tags: Sequence[str] = ()
-) -> FileResult:
-    """Add a document: as the full text of its publication if that is recognized, else as the user's own.
-
-    Raises:
-        UnreadableDocumentError: it is damaged or protected, or has no text.
-        SessionFullError: it was not kept.
-    """
-    reading = await read_own_document(content, name)
-    if reading is None or not reading.content:
-        why = "there is no text in it" if reading else "it is none of the formats that can be read"
-        return FileResult(file=name, unread=(f"{why}.",))
-    record, outage = await recognized(reading, texts)
-    publication = await run_sync(as_publication, reading, name, record)
-    (outcome,) = await store.add_evidence([publication])
-    if new := [tag for tag in tags if tag not in outcome.publication.tags]:
-        await store.decide([ScreeningMark(outcome.publication.id, tags=(*outcome.publication.tags, *new))])
-    kept, had_text = outcome.publication, f"{len(reading.parts)} sections" if reading.parts else "no sections"
-    if record:
-        detail = f"the full text of {kept.id}: {vancouver(record)}"
-    else:
-        detail = f"kept as your own document {kept.id}, {had_text}: no record has its title and author"
-        detail = f"{detail}; {outage}" if outage else detail
-    is_new = outcome.status == "added"
-    return FileResult(file=name, added=int(is_new), known=int(not is_new), detail=" ".join((detail, *reading.remarks)))
-
-
-async def import_records(
-    reading: LibraryReading, name: str, store: EvidenceStore, progress: Progress, tags: Sequence[str] = ()
-) -> FileResult:
-    """Add the records of a file, in its order; they are found by words at once, and embedded in the background."""
-    form = reading.form
-    if not form:
-        return FileResult(file=name, unread=("It is none of the formats that can be read.",))
-    records = await run_sync(lambda: [read_entry(one, form) for one in reading.entries])
-    unread = tuple(f"line {one.line:,}: {one.reason}" for one in records if one.publication is None)
-    found = [(one, one.publication) for one in records if one.publication]
-    outcomes = list[AddOutcome]()
-    for some in batches(found, AT_ONCE):
-        with suppress(SessionFullError):
-            outcomes += await store.add_evidence([one for _, one in some], embed=False)
-        await progress(len(outcomes) / len(found), f"{len(outcomes):,} of {counted(len(found), 'record')} of {name}")
-    # A full session keeps what it has: the records that it took come first.
-    rows = [(record, outcome) for (record, _), outcome in zip(found, outcomes, strict=False)]
-    databases = await _log(rows, name, store)
-    details = [FORMS[form], *(f"{count:,} from {database}" for database, count in databases.items() if database)]
-    details += await _decided(rows, name, store, tags)
-    if left := len(found) - len(rows):
-        details.append(f"{counted(left, 'record')} not kept, because the session is full")
-    added = sum(one.status == "added" for one in outcomes)
-    return FileResult(
-        file=name,
-        read=len(found),
-        added=added,
-        known=len(outcomes) - added,
-        without_abstract=sum(one.text.content == NO_ABSTRACT for _, one in found),
-        unread=unread,
-        detail="; ".join(details),
+def _unread(records: Sequence[LibraryRecord]) -> tuple[str, ...]:
+    """The lines that were not read, with those of one reason together."""
+    lines = dict[str, list[str]]()
+    for one in records:
+        if one.publication is None:
+            lines.setdefault(one.reason, []).append(f"{one.line:,}")
+    named = ((reason, at[:MAX_LINES], len(at) - MAX_LINES) for reason, at in lines.items())
+    return tuple(
+        f"line{'s' if len(at) > 1 else ''} {', '.join(at)}{f' and {more:,} more' if more > 0 else ''}: {reason}"
+        for reason, at, more in named
     )
 
 

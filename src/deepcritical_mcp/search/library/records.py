@@ -286,10 +286,11 @@ class _Fields:
         notes = "\n".join(plain_abstract(one) for one in self.all("notes") if not _OF_DATABASES.match(one.strip()))
         told = dict[str, str](_RAYYAN.findall(notes))
         votes: set[Verdict] = {_verdict(vote) for vote in _VOTE.findall(told.get("INCLUSION", ""))}
-        marks = {one for mark in _ASREVIEW.findall(notes) if (one := _verdict(mark))}
+        marks: set[Verdict] = {one for mark in _ASREVIEW.findall(notes) if (one := _verdict(mark))}
         own = _verdict(self.line("decision"))
         found = votes or marks
-        decision = own or (next(iter(found)) if len(found) == 1 else _verdict(""))
+        said_once = next(iter(found)) if len(found) == 1 else _verdict("")
+        decision: Verdict = own or said_once
         covidence = _COVIDENCE.search(notes)
         reason = self.line("reason") or told.get("EXCLUSION-REASONS", "").strip() or (covidence[1] if covidence else "")
         labels = (clean_line(one) for one in told.get("LABELS", "").split(","))

@@ -40,7 +40,7 @@ ONE_STATUS = (
     'status keeps one status and cannot leave one out: pass status="ok" for records that were checked and have no mark '
     "(this leaves out web pages and most notes), or no status, and heed the marks."
 )
-_DECIDING = ("decision", "reason", "tags")
+_DECIDING = ("decision", "reason", "tags", "same_as")
 """Fields of an item that say something about evidence that is kept under its id."""
 _BARE = ("integer", "number", "boolean")
 _QUOTES = " \"'`“”„‘’«»"
