@@ -79,6 +79,12 @@ _failure: ContextVar[str] = ContextVar("failure", default="")
 _loss: ContextVar[str] = ContextVar("loss", default="")
 
 
+def _with_present_ids(search: LoggedSearch, catalogue: Catalogue) -> LoggedSearch:
+    """A logged search; records that turned out to be one since then are one that was found again."""
+    ids = tuple(dict.fromkeys(catalogue.resolve(id) or id for id in search.ids))
+    return search.but(ids=ids, duplicates=search.duplicates + len(search.ids) - len(ids))
+
+
 class Embedder(KnownModel, Protocol):
     """What a session needs of `EmbeddingService`; see there."""
 
@@ -288,9 +294,11 @@ class SessionAccess:
             raise EvidenceStoreError("The session could not be written in time.")
 
     async def search_log(self) -> tuple[LoggedSearch, ...]:
-        """The log of searches, the first one first, written by any process."""
+        """The log of searches, the first one first, written by any process; what they found has the ids that it has
+        now."""
         kept = await self.documents(LOG_PREFIX)
-        return tuple(LoggedSearch.model_validate_json(one) for one in kept.values())
+        found = [LoggedSearch.model_validate_json(one) for one in kept.values()]
+        return await self._read(lambda catalogue: tuple(_with_present_ids(one, catalogue) for one in found))
 
     @property
     def space(self) -> Space:

@@ -110,7 +110,8 @@ def _other_methods(log: Sequence[LoggedSearch]) -> Iterator[str]:
     looks = [one for one in log if one.kind == "lookup" and not one.is_check]
     files = [one for one in log if one.kind == "file"]
     if files:
-        each = (f"{plain_line(one.title)}: {one.total:,} from {plain_line(one.queries[0].query)}" for one in files)
+        named = (f"{plain_line(one.title)}: {one.total:,} from {plain_line(one.queries[0].query)}" for one in files)
+        each = dict.fromkeys(named)
         yield f"Records exported elsewhere were brought in from files ({'; '.join(each)}), {_period(files)}."
     if links:
         many = counted(len(links), "search", "searches")
