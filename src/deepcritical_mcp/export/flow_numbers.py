@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
-from deepcritical_mcp.identifiers import normalize_doi, registration_number
 from deepcritical_mcp.models import LoggedSearch, Publication, asked_on
 from deepcritical_mcp.text import clean_line
 
@@ -164,11 +163,11 @@ class FlowNumbers:
 
     def __init__(self, log: Sequence[LoggedSearch], publications: Iterable[Publication]) -> None:
         known = {one.id: one for one in publications if not one.is_note}
-        records, now = list(known.values()), _present_ids(known.values())
+        records = list(known.values())
         searches, look_ups = distinct_searches(log), [one for one in log if one.kind == "lookup" and not one.is_check]
-        found = {now.get(id, id) for search in searches for id in search.ids}
-        looked_up = {now.get(id, id) for one in look_ups for id in one.ids} - found
-        asked = {now.get(id, id) for one in log if one.tool == "get_full_text" for id in one.ids}
+        found = {id for search in searches for id in search.ids}
+        looked_up = {id for one in look_ups for id in one.ids} - found
+        asked = {id for one in log if one.tool == "get_full_text" for id in one.ids}
         excluded = [one for one in records if one.screening == "excluded"]
         decisions = Counter(one.screening for one in records)
         counts, times = Counter[SearchedSource](), Counter(one.source for one in searches)
@@ -208,13 +207,3 @@ def _reasons(excluded: Iterable[Publication]) -> Mapping[str, int]:
 def has_whole_text(record: Publication) -> bool:
     """Whether the session has more of it than a record or a note: a full text, a page or a registration with parts."""
     return any(text.kind == "full_text" or text.parts for text in record.texts)
-
-
-def _present_ids(records: Iterable[Publication]) -> dict[str, str]:
-    """The id of each record by those that it may have had before another description of it was merged with it."""
-    own, former = dict[str, str](), dict[str, str]()
-    for one in records:
-        own[one.id] = one.id
-        numbers = {"pubmed": one.pmid, "doi": normalize_doi(one.doi), "nct": registration_number(one.pmid, one.nct)}
-        former |= {f"{kind}:{number}": one.id for kind, number in numbers.items() if number}
-    return former | own
