@@ -15,7 +15,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -32,6 +32,7 @@ from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.net.fields import mapping_of
 
 SERVER_NAME = "deepcritical"
+IMPORT_DIRS = "DEEPCRITICAL_IMPORT_DIRS"
 ClientName = Literal["claude-desktop", "claude-code", "cursor", "vscode"]
 ConfiguredState = Literal["configured", "stale", "unknown", "unreadable"]
 
@@ -214,10 +215,13 @@ class Change:
     backup: bytes | None = None
 
 
-def install_server(name: ClientName, *, undo: bool, yes: bool, variables: Iterable[str]) -> None:
+def install_server(name: ClientName, *, undo: bool, yes: bool, variables: Sequence[str]) -> None:
     """Show the change to the client's configuration file, ask, and write it; with `undo`, remove the server again."""
     client = next(client for client in known_clients() if client.name == name)
-    change = removal(client) if undo else installation(client, _environment(variables))
+    if undo:
+        change = removal(client)
+    else:
+        change = installation(client, _environment([*variables, *([] if yes else _own_folder(client, variables))]))
     console = Console(highlight=False, soft_wrap=True, markup=False)
     if change.before == change.after:
         state = "is not configured to use this server; nothing to undo" if undo else "is already configured"
@@ -303,6 +307,22 @@ def _environment(variables: Iterable[str]) -> dict[str, str]:
     os.environ.update(env)
     load_settings()  # raises if a value is invalid
     return env
+
+
+def _own_folder(client: McpClient, variables: Iterable[str]) -> list[str]:
+    """The setting for a folder of the user's own files, asked for where a person can answer and none is set."""
+    entry: object = {}
+    with suppress(OSError, ValueError):  # `installation` says so
+        entry = _server_entry((content_of(client.path) or b"").decode(), client)
+    is_set = IMPORT_DIRS in mapping_of(mapping_of(entry).get("env")) or any(IMPORT_DIRS in one for one in variables)
+    if is_set or not sys.stdin.isatty():
+        return []
+    typer.echo("The server can read files of your own library (PDFs, exports of reference managers and databases).")
+    while given := typer.prompt("Folder that it may read (empty for none)", default="", show_default=False).strip():
+        if Path(given).expanduser().is_dir():
+            return [f"{IMPORT_DIRS}={Path(given).expanduser().absolute()}"]
+        typer.echo(f"{given} is not a folder.")
+    return []
 
 
 def _agreed(client: McpClient) -> bool:
