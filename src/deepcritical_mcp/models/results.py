@@ -438,13 +438,13 @@ class DecidedItem(Value):
 
 
 class FileResult(Value):
-    """What became of a file: of the `read` records of a library, `added` are new and `known` were in the session or
+    """What became of a file: of the `read` records of a library, `new` are new and `known` were in the session or
     earlier in the file. `unread` has the lines and reason of entries that were not read, `unsure` pairs of ids that may
     be one publication, with what differs."""
 
     file: str
     read: int = 0
-    added: int = 0
+    new: int = 0
     known: int = 0
     without_abstract: int = 0
     unread: tuple[str, ...] = ()
@@ -454,10 +454,11 @@ class FileResult(Value):
     @property
     def told(self) -> str:
         """What became of it, in a sentence, and a line for each entry that was not read."""
-        counts = f"{self.added:,} new, {self.known:,} already there, {self.without_abstract:,} without an abstract"
+        counts = f"{self.new:,} new, {self.known:,} already there, {self.without_abstract:,} without an abstract"
         read = f"{counted(self.read, 'record')} read, {counts}. " if self.read else ""
-        unread, unsure = (f"  not read: {one}" for one in self.unread), (f"  the same? {one}" for one in self.unsure)
-        return "\n".join((f"{self.file}: {read}{self.detail}".rstrip(), *unread, *unsure))
+        told = [f"{self.file}: {read}{self.detail}".rstrip()] if read or self.detail else []
+        told += [f"{self.file}, not read: {one}" for one in self.unread]
+        return "\n".join([*told, *(f"{self.file}, perhaps the same: {one}" for one in self.unsure)])
 
 
 class AddResult(Value):

@@ -340,7 +340,10 @@ def _form_of(text: str) -> LibraryForm | Literal[""]:
     names, delimiter, _ = _headings(text)
     if names:
         return "wos" if delimiter == "\t" and {"pt", "ut"} <= {*names} else "csv"
-    found = ((start.search(text, 0, MAX_PREAMBLE), form) for form, start in _STARTS)
-    starts = {form: one.start() for one, form in found if one}
-    possible = [form for form, at in starts.items() if form not in ("xml", "json") or not text[:at].strip()]
-    return min(possible, key=lambda form: starts[form]) if possible else ""
+    first, at = "", MAX_PREAMBLE
+    for form, start in _STARTS:
+        found = start.search(text, 0, MAX_PREAMBLE)
+        may_follow = form not in ("xml", "json")
+        if found and found.start() < at and (may_follow or not text[: found.start()].strip()):
+            first, at = form, found.start()
+    return first

@@ -67,7 +67,7 @@ def shortened(told: Sequence[FileResult]) -> tuple[FileResult, ...]:
     summed = FileResult(
         file=f"{len(rest):,} more files, read whole",
         read=sum(one.read for one in rest),
-        added=sum(one.added for one in rest),
+        new=sum(one.new for one in rest),
         known=sum(one.known for one in rest),
         without_abstract=sum(one.without_abstract for one in rest),
     )

@@ -106,7 +106,7 @@ class Importer:
             detail = f"{detail}; {outage}" if outage else detail
         is_new = outcome.status == "added"
         told = " ".join((detail, *reading.remarks))
-        return FileResult(file=name, added=int(is_new), known=int(not is_new), detail=told)
+        return FileResult(file=name, new=int(is_new), known=int(not is_new), detail=told)
 
     async def records(
         self, form: LibraryForm, entries: Sequence[WrittenEntry], name: str, tags: Sequence[str]
@@ -128,12 +128,12 @@ class Importer:
         details += await _decided(rows, name, self._store, tags)
         if left := len(found) - len(rows):
             details.append(f"{counted(left, 'record')} not kept, because the session is full")
-        added = sum(one.status == "added" for one in outcomes)
+        new = sum(one.status == "added" for one in outcomes)
         return FileResult(
             file=name,
             read=len(found),
-            added=added,
-            known=len(outcomes) - added,
+            new=new,
+            known=len(outcomes) - new,
             without_abstract=sum(one.text.content == NO_ABSTRACT for _, one in found),
             unread=_unread(records),
             unsure=await self._unsure([one.publication.id for one in outcomes]),

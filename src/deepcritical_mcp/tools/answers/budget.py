@@ -23,6 +23,7 @@ from deepcritical_mcp.models import (
     Evidence,
     EvidenceList,
     EvidencePage,
+    FileResult,
     SearchResult,
     with_numbers_shown,
 )
@@ -279,6 +280,7 @@ def _added(result: AddResult, limit: int, length: Length) -> AddResult:
         reasons = [clipped(one.reason, MAX_REASON_LENGTH) for one in result.rejected]
         rejected = zip(result.rejected, reasons, shown, strict=True)
         result = result.but(
+            files=tuple(_short_file(one) for one in result.files),
             added=tuple(one.but(reference="") for one in result.added),
             duplicates=tuple(one.but(reference="") for one in result.duplicates),
             decided=tuple(one.but(decision=clipped(one.decision, len("undecided"))) for one in result.decided),
@@ -286,6 +288,12 @@ def _added(result: AddResult, limit: int, length: Length) -> AddResult:
             next_step=f"References and reasons are shortened here; get_evidence shows the records. {result.next_step}",
         )
     return _fewer(partial(_pairs_of, result), 0, len(result.similar), limit, length)
+
+
+def _short_file(one: FileResult) -> FileResult:
+    """The outcome of a file with its first lines that were not read, and its first pairs."""
+    unread = [clipped(line, MAX_REASON_LENGTH) for line in one.unread[:MAX_NOTES]]
+    return one.but(unread=tuple(unread), unsure=one.unsure[:MAX_NOTES], detail=clipped(one.detail, MAX_NOTE_LENGTH))
 
 
 def _pairs_of(result: AddResult, count: int) -> AddResult:

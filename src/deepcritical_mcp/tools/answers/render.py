@@ -257,7 +257,7 @@ def _added(result: AddResult) -> tuple[str, list[str]]:
         lines.append(f"- item {item.index}: REJECTED{verdict}, {inert(item.reason)}")
         lines += [f"  - candidate {inert(one.id)}{_cited(one.reference)}" for one in item.candidates]
     decided = f"{len(result.decided)} marked, " if result.decided else ""
-    added = len(result.added) + sum(one.added for one in result.files)
+    added = len(result.added) + sum(one.new for one in result.files)
     heading = f"{added:,} added, {decided}{result.total:,} in the session"
     return heading, [*_problems((), result.warnings), *lines]
 
