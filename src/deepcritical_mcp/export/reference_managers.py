@@ -69,7 +69,7 @@ def _bibtex_fields(reference: Reference) -> dict[str, str]:
         "year": f"{{{year:04d}}}" if year else "",
         "month": _value(words) if words else calendar.month_abbr[month].lower(),
         "date": f"{{{dates}}}" if day or publication.issue_date else "",
-        "booktitle" if reference.form == "chapter" else "journal": _value(container),
+        "booktitle" if reference.form in ("chapter", "conference") else "journal": _value(container),
         **{names.bibtex: _value(getattr(publication, field)) for field, names in FIELDS.items()},
         "pages": f"{{{_tex('--'.join(reference.pages), dashes=True)}}}",
         "language": _joined(map(_name_part, languages)),

@@ -28,6 +28,7 @@ from deepcritical_mcp.models.documents import with_findings as with_findings
 from deepcritical_mcp.models.evidence import AHEAD_OF_PRINT as AHEAD_OF_PRINT
 from deepcritical_mcp.models.evidence import ANCHOR as ANCHOR
 from deepcritical_mcp.models.evidence import FILE as FILE
+from deepcritical_mcp.models.evidence import FORM_TYPES as FORM_TYPES
 from deepcritical_mcp.models.evidence import LIBRARY as LIBRARY
 from deepcritical_mcp.models.evidence import NO_ABSTRACT as NO_ABSTRACT
 from deepcritical_mcp.models.evidence import NOT_OWN as NOT_OWN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field
@@ -129,7 +129,11 @@ LIBRARY, FILE = "library", "your file"
 NO_ABSTRACT = "[No abstract]"
 AHEAD_OF_PRINT = "aheadofprint"
 """PubMed's publication stage of an article without an issue yet."""
-PublicationForm = Literal["article", "preprint", "chapter", "book", "trial", "page", "other"]
+PublicationForm = Literal[
+    "article", "preprint", "chapter", "book", "thesis", "report", "conference", "trial", "page", "other"
+]
+FORM_TYPES: Mapping[str, PublicationForm] = {"Thesis": "thesis", "Report": "report", "Conference Paper": "conference"}
+"""Types of publications that libraries name, and what those are cited as."""
 UTC_SECOND = "2026-11-23T05:00:00Z"
 """The format of the time of a decision."""
 _TEXT_ID = re.compile(r"(.+)~([0-9]{1,4})", re.DOTALL)
@@ -315,6 +319,10 @@ class Publication(Bibliography):
         """What it is cited as."""
         if self.book_title:
             return "book" if self.book_title == self.title else "chapter"
+        if self.source == LIBRARY and (
+            named := [FORM_TYPES[one] for one in self.publication_types if one in FORM_TYPES]
+        ):
+            return named[0]
         if self.source == "preprint" or PREPRINT in self.publication_types:
             return "preprint"
         if self.source == "trial":

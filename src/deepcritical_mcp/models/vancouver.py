@@ -46,7 +46,8 @@ def vancouver(publication: Publication) -> str:
 
     Names six authors, then "et al."; a retracted publication is marked as such after its title.
     """
-    bodies = {"chapter": _chapter, "book": _book, "preprint": _serial, "article": _serial, "trial": _trial}
+    bodies = {"chapter": _chapter, "book": _book, "trial": _trial}
+    bodies |= dict.fromkeys(("preprint", "article", "conference"), _serial)
     form, editors = publication.form, _people(publication.editors, "editors") if publication.form == "book" else ""
     is_online = form == "trial" or (form not in bodies and publication.is_on_the_web)
     medium = _medium(publication) if form == "book" else " [Internet]" if is_online else ""

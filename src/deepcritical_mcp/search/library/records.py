@@ -19,6 +19,7 @@ from deepcritical_mcp.identifiers import (
     record_ids,
 )
 from deepcritical_mcp.models import (
+    FORM_TYPES,
     LIBRARY,
     NO_ABSTRACT,
     PREPRINT,
@@ -38,6 +39,7 @@ from deepcritical_mcp.reading.library_entries import LibraryForm, WrittenEntry
 from deepcritical_mcp.search.references.plain_text import without_latex
 from deepcritical_mcp.text import clean_line
 
+_TYPES = {"preprint": PREPRINT} | {form: name for name, form in FORM_TYPES.items()}
 _FORMS: Sequence[LibraryForm] = get_args(LibraryForm)
 _ROWS = [[cell.strip() for cell in row.split("|")] for row in data_lines(__file__, "fields.txt")]
 _NAMES = {row[0]: [[set(names.split("+")) for names in cell.split(", ")] for cell in row[1:]] for row in _ROWS}
@@ -233,7 +235,7 @@ class _Fields:
             "issn": next((f"{one[:4]}-{one[-4:]}" for one, count in digits.items() if count == 8), ""),
             "isbn": next((one for one, count in digits.items() if count in (10, 13)), ""),
             "language": ", ".join(map(language_code, self._languages())),
-            "publication_types": (PREPRINT,) if kind == "preprint" else types,
+            "publication_types": (_TYPES[kind],) if kind in _TYPES else types,
             "mesh_terms": tuple(dict.fromkeys(mesh)),
             "accessions": tuple(dict.fromkeys(one for one in (self.accession, *self._noted()) if any(one))),
         }
