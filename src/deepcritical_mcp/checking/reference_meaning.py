@@ -191,7 +191,7 @@ def unchecked_work(written: str, reference: WrittenReference) -> UncheckedWork |
             return UncheckedWork(kind, True) if kind and not (says.journal and says.volume) else None
     line = clean_line(written[:MAX_REFERENCE])
     found = next((work for work, sign in _SIGNS if (work.is_certain or not is_article) and sign.search(line)), None)
-    is_bare = entry is not None and entry.type in ("misc", "gen", "document")
+    is_bare = entry is not None and entry.type in ("misc", "gen", "generic", "document")
     return found or (UncheckedWork("a work without a journal", False) if is_bare else None)
 
 
@@ -234,8 +234,8 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
 
     Numbers are replaced where they stand. A retracted paper, another title, journal or author, and what cannot be
     replaced for certain give the whole reference in Vancouver style, or nothing if the problems are minor; an entry of
-    BibTeX, RIS or CSL-JSON is written anew under its key. A missing statement is not added. What is too long for one
-    reference is left alone. So is an entry with a further work.
+    BibTeX or JSON is written anew under its key, and that of any other reference manager as RIS. A missing statement is
+    not added. What is too long for one reference is left alone. So is an entry with a further work.
     """
     wrong = {one.field: one for one in problems if _is_changed(one, publication)}
     if not wrong or any(one.field == "work" and not one.minor for one in problems):  # nobody knows where the one ends
@@ -245,7 +245,7 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     publication = publication.model_copy(update={**texts, "authors": authors})
     if entry := read_reference(written).entry:
         reference = Reference(publication, 1, entry.key or "reference", publication.form, has_texts=False)
-        return {"bibtex": bibtex_entry, "ris": ris_entry, "csl": csl_entry}[entry.form](reference).strip()
+        return {"bibtex": bibtex_entry, "json": csl_entry}.get(entry.form, ris_entry)(reference).strip()
     if written.lstrip(" [\n").startswith("{") or len(written) > MAX_REFERENCE:
         return ""
     line = clean_line(written)

@@ -319,10 +319,9 @@ class Publication(Bibliography):
         """What it is cited as."""
         if self.book_title:
             return "book" if self.book_title == self.title else "chapter"
-        if self.source == LIBRARY and (
-            named := [FORM_TYPES[one] for one in self.publication_types if one in FORM_TYPES]
-        ):
-            return named[0]
+        for name in self.publication_types if self.source == LIBRARY else ():
+            if name in FORM_TYPES:
+                return FORM_TYPES[name]
         if self.source == "preprint" or PREPRINT in self.publication_types:
             return "preprint"
         if self.source == "trial":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from deepcritical_mcp.net.fields import list_of, mapping_of, text_of
 from deepcritical_mcp.reading.xml_tree import read_xml
 from deepcritical_mcp.text import decoded
 
+logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # what is wrong with an entry is told to its author
 LibraryForm = Literal["ris", "nbib", "wos", "enw", "bibtex", "json", "xml", "csv"]
 """RIS; PubMed's own form; Web of Science's plain text; EndNote's export (refer); BibTeX; CSL-JSON or Zotero's JSON;
 EndNote's XML; a table with headings."""
@@ -29,11 +31,12 @@ EndNote's XML; a table with headings."""
 
 class WrittenEntry(NamedTuple):
     """An entry as written: its first line in the file, from 1; its fields in order, several of one name if it has
-    several values; or the reason why it cannot be read."""
+    several values; or the reason why it cannot be read; and of JSON, which has no lines, where it begins and ends."""
 
     line: int
     fields: Sequence[tuple[str, str]] = ()
     reason: str = ""
+    span: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,15 @@ class TaggedForm:
     skipped: frozenset[str] = frozenset()
 
 
+def _tag(pattern: str) -> re.Pattern[str]:
+    return re.compile(f"^{pattern}", re.MULTILINE)
+
+
 TAGGED: Mapping[LibraryForm, TaggedForm] = {
-    "ris": TaggedForm(re.compile(r"[ \t]{0,4}([A-Z][A-Z0-9]|PMID)[ \t]{1,3}-(?:[ \t]|$)"), "TY", "ER"),
-    "nbib": TaggedForm(re.compile(r"([A-Z]{2,4}) {0,2}-(?: |$|(?=[0-9]))"), "PMID"),
-    "wos": TaggedForm(re.compile(r"([A-Z][A-Z0-9])(?: |$)"), "PT", "ER", frozenset(("FN", "VR", "EF"))),
-    "enw": TaggedForm(re.compile(r"%([^\s\w]|[0-9A-Za-z])(?:[ \t]|$)"), "0"),
+    "ris": TaggedForm(_tag(r"[ \t]{0,4}([A-Z][A-Z0-9](?=[ \t])|PMID)[ \t]{0,3}-[ \t]?"), "TY", "ER"),
+    "nbib": TaggedForm(_tag(r"([A-Z]{2,4}) {0,2}-(?: |$|(?=[0-9]))"), "PMID"),
+    "wos": TaggedForm(_tag(r"([A-Z][A-Z0-9])(?: |$)"), "PT", "ER", frozenset(("FN", "VR", "EF"))),
+    "enw": TaggedForm(_tag(r"%([^\s\w]|[0-9A-Za-z])(?:[ \t]|$)"), "0"),
 }
 
 
@@ -106,9 +113,10 @@ def json_entries(text: str) -> Iterator[WrittenEntry]:
         try:
             item, end = cast("tuple[object, int]", decoder.raw_decode(text, place))
         except (ValueError, RecursionError):
-            yield WrittenEntry(line, reason="JSON that cannot be read, so that nothing behind it is read either")
+            why = "JSON that cannot be read, so that nothing behind it is read either"
+            yield WrittenEntry(line, reason=why, span=(place, len(text)))
             return
-        yield WrittenEntry(line, tuple(_flat(mapping_of(item))))
+        yield WrittenEntry(line, tuple(_flat(mapping_of(item))), span=(place, end))
         place = text.find("{", end)
 
 
@@ -117,7 +125,7 @@ def _flat(item: Mapping[str, object], path: str = "") -> Iterator[tuple[str, str
     for name, value in item.items():
         for one in list_of(value) or [value]:
             inner = mapping_of(one)
-            if any(key in inner for key in ("family", "literal", "lastName")):
+            if any(key in inner for key in ("family", "given", "literal", "lastName", "creatorType")):
                 yield f"{path}{name}", _person(inner)
             elif parts := list_of(inner.get("date-parts")):
                 yield f"{path}{name}", "-".join(map(text_of, list_of(parts[0])))
@@ -210,7 +218,7 @@ def _cell(text: str) -> str:
     return found[1] if found else text.strip()
 
 
-_BIBTEX = re.compile(
+BIBTEX = re.compile(
     r"^[ \t]{0,20}(?=@(?:[A-Za-z]\w{0,30}[ \t]{0,8}\{|(?i:string|article|book|misc|phdthesis|techreport|online|"
     r"in(?:book|collection|proceedings))[ \t]{0,8}\())",
     re.MULTILINE,
@@ -220,7 +228,7 @@ _BIBTEX = re.compile(
 
 def bibtex_entries(text: str) -> Iterator[WrittenEntry]:
     """The entries of BibTeX, with "type" and "key" before their fields, and the values of macros."""
-    starts, macros, line, seen = [one.end() for one in _BIBTEX.finditer(text)], dict[str, str](), 1, 0
+    starts, macros, line, seen = [one.end() for one in BIBTEX.finditer(text)], dict[str, str](), 1, 0
     for start, end in pairwise((*starts, len(text))):
         line, seen = line + text.count("\n", seen, start), start
         block = bibtex_block(text[start:end], macros)
@@ -280,13 +288,13 @@ class LibraryReading(NamedTuple):
 
 
 _STARTS: Sequence[tuple[LibraryForm, re.Pattern[str]]] = (
-    ("xml", re.compile(r"\s*(?:<\?xml[^<>]{0,99}>\s*)?<(?:xml|records)\b")),
+    ("xml", re.compile(r"\s*(?:<\?xml[^<>]{0,99}>\s*)?<(?:xml\b|records\b|record>\s{0,40}<)")),
     ("json", re.compile(r'\s*\[?\s*\{\s*"')),
     ("ris", re.compile(r"^[ \t]{0,4}TY[ \t]{1,3}-", re.MULTILINE)),
     ("nbib", re.compile(r"^PMID ?- ?[0-9]|^<[0-9]{1,6}\. >\n[A-Z]{2} {2}- ", re.MULTILINE)),
     ("wos", re.compile(r"^PT [A-Z]$", re.MULTILINE)),
     ("enw", re.compile(r"^%[0T] ", re.MULTILINE)),
-    ("bibtex", _BIBTEX),
+    ("bibtex", BIBTEX),
 )
 """What the first entry of each form begins with."""
 MAX_PREAMBLE = 5_000
@@ -319,7 +327,7 @@ def read_library(content: bytes) -> LibraryReading:
         )
         found: Iterator[WrittenEntry] = iter(named)
     else:
-        found = tagged_entries(text, TAGGED[form]) if form in TAGGED else _READERS[form](text)
+        found = _entries(text, form)
     entries = [*islice(found, MAX_ENTRIES + 1)]
     if len(entries) > MAX_ENTRIES:
         told = f"it and what follows: one file may have {MAX_ENTRIES:,} entries"
@@ -333,6 +341,30 @@ _READERS: Mapping[LibraryForm, Callable[[str], Iterator[WrittenEntry]]] = {
     "bibtex": bibtex_entries,
     "csv": table_entries,
 }
+
+
+def _entries(text: str, form: LibraryForm) -> Iterator[WrittenEntry]:
+    return tagged_entries(text, TAGGED[form]) if form in TAGGED else _READERS[form](text)
+
+
+def form_at_start(text: str) -> LibraryForm | Literal[""]:
+    """The form of the entry that a text begins with; "" if it begins with none."""
+    for form, start in _STARTS:
+        if start.match(text):
+            return form
+    return ""
+
+
+def first_entry(text: str) -> tuple[WrittenEntry, LibraryForm] | None:
+    """The entry that a text begins with, also with empty lines in it, and its form; None if it begins with none that
+    can be read."""
+    text = text.strip()
+    form = form_at_start(text)
+    if not form:
+        return None
+    text = "\n".join(filter(str.strip, text.split("\n"))) if form in TAGGED else text
+    entry = next(_entries(text, form), None)
+    return (entry, form) if entry and not entry.reason else None
 
 
 def _form_of(text: str) -> LibraryForm | Literal[""]:

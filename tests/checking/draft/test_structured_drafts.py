@@ -62,6 +62,7 @@ def test_latex_without_a_preamble_or_with_errors_is_read_to_its_end() -> None:
         *("{", "$", "\\begin{a}\\end{a}", "\\item[", "~"),
         *("{}" * 300 + "\n\n", "{" * 900 + "\n\n", "\\textbf{a} ", "\n@a{b, c={"),
         *('\\sqrt[\\"', "\\url{a\n", "\\textbf\\title", "\\ensuremath", "\\v", "\\\\", "\\H\\href"),
+        *("PT J\nAU B\n", "%0 Book\n%T B\n", "<record><ref-type>", "PMID- 1\nTI  - Z\n"),
         *("TY  - JOUR\n", '{"a":', "[", '[{"id": 1},', "\\verb|", "% ", "\\section{a}", "a & b \\\\"),
     ],
 )
@@ -119,6 +120,69 @@ def test_pubmeds_own_form_is_read() -> None:
     reference = read_reference(entry.text)
     assert (reference.says.title, reference.says.people, reference.says.year) == ("Zinc in wounds", "Berg, Jan", "2019")
     assert (reference.ids.pmid, reference.ids.doi) == ("31111111", "10.5555/x")
+
+
+def test_issue_group_and_number_of_an_article_are_read_and_the_issn_is_not() -> None:
+    nbib = "PMID- 31111111\nIS  - 1234-5678 (Print)\nTI  - Zinc\nIP  - 3\nFAU - Berg, Jan\nCN  - Zinc Group\n"
+    says = read_reference(nbib).says
+    assert (says.issue, says.people) == ("3", "Berg, Jan; Zinc Group")
+    ris = "TY  - JOUR\nTI  - Zinc\nA1  - Zinc Group,\nJF  - Journal of Zinc\nJO  - J Z\nC7  - e123\nPMID  - 31111111\n"
+    reference = read_reference(ris)
+    assert (reference.says.people, reference.says.journal) == ("Zinc Group", "Journal of Zinc")
+    assert (reference.says.pages, reference.ids.pmid) == ("e123", "31111111")
+
+
+def test_lines_of_nothing_but_a_pmid_are_references_of_their_own() -> None:
+    references = [read_reference(one.text) for one in read_draft("PMID- 31000009\nPMID- 31000010\n").references]
+    assert [one.ids.pmid for one in references] == ["31000009", "31000010"]
+    assert read_reference("PMID - 31000009, Berg on zinc").entry is None
+
+
+ENW = "%0 Journal Article\n%T Zinc in wounds\n%A Berg, Jan\n%J J Zinc\n%D 2019\n%V 12\n%N 3\n%P 1-2\n%R 10.5555/x\n"
+WOS = (
+    "PT J\nAU Berg, J\nAF Berg, Jan\nTI Zinc in\n   wounds\nSO J Zinc\nPY 2019\nVL 12\nIS 3\nBP 1\nEP 2\n"
+    "DI 10.5555/x\nER\n"
+)
+XML = (
+    '<record><ref-type name="Journal Article">17</ref-type><contributors><authors><author>Berg, Jan</author></authors>'
+    "</contributors><titles><title>Zinc in <style>wounds</style></title><secondary-title>J Zinc</secondary-title>"
+    "</titles><pages>1-2</pages><volume>12</volume><number>3</number><dates><year>2019</year></dates>"
+    "<electronic-resource-num>10.5555/x</electronic-resource-num></record>"
+)
+
+
+@pytest.mark.parametrize("entry", [ENW, WOS, XML])
+def test_records_of_endnote_and_web_of_science_are_read_among_text(entry: str) -> None:
+    listed = "1. Adams B, Lee C. Copper in mice. J Met. 2018;12:34-41."
+    draft = read_draft(f"# Zinc\n\nZinc heals burns [1].\n\n{entry}\nIT IS so.\n\n## References\n\n{listed}\n")
+    assert [one.text for one in draft.references] in ([entry.strip(), listed[3:]], [f"{entry}\nIT IS so.", listed[3:]])
+    reference = read_reference(draft.references[0].text)
+    says = reference.says
+    assert (says.title, says.people, says.journal, says.year) == ("Zinc in wounds", "Berg, Jan", "J Zinc", "2019")
+    assert (says.volume, says.issue, says.pages, reference.ids.doi) == ("12", "3", "1-2", "10.5555/x")
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "%0 is no number.\n%T is a macro.",
+        "%0 Comment here\n%A next one",
+        "PT J\nis a line of prose.",
+        "AU is gold.\nTI is titanium.",
+        "The <record> is a tag of XML, as <records> is.",
+        "Title, authors and year\nare columns of a table.",
+        "TY was here - really.",
+    ],
+)
+def test_prose_that_looks_like_tags_is_no_record(prose: str) -> None:
+    found = ManagerEntries(f"{prose}\n\nMore of it.")
+    assert (found.entries, found.unread) == ([], [])
+
+
+def test_an_object_within_json_is_told_and_not_read_as_one_reference() -> None:
+    items = json.dumps({"items": [{"id": "a", "title": "Zinc"}, {"id": "b", "title": "Iron"}]})
+    found = ManagerEntries(f"{items}\n{items}")
+    assert ([one.label for one in found.entries], len(found.unread)) == (["a", "b"], 1)
 
 
 def test_json_that_breaks_off_loses_no_item_silently() -> None:

@@ -3,7 +3,7 @@
 - draft_parts: what is read of a draft, the blocks that it consists of, lists of words (draft_words.txt), and what
   looks like a reference; Markdown and pasted pages as blocks.
 - reading: from a draft's text to its references, sentences and quotations; its running text; entries of reference
-  managers (BibTeX, RIS, PubMed's form, CSL-JSON, JSON and CSV), in files or among text.
+  managers and databases, in files or among text.
 - reference_lists: where the lists and tables of references are, and their entries.
 - citations: what cites, by number, key, names and year, or identifier.
 """

@@ -1,5 +1,5 @@
-"""Reads a draft: its references, and the sentences and quotations that cite them; entries of reference managers, in a
-file or among text: BibTeX, RIS, PubMed's own form, CSL-JSON and others in JSON, and CSV."""
+"""Reads a draft: its references, and the sentences and quotations that cite them; entries of reference managers and
+databases, in a file or among text, as `reading.library_entries` reads them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from html import unescape
 from itertools import count, pairwise
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.citations import Citations, NameIndex
 from deepcritical_mcp.checking.draft.draft_parts import (
@@ -45,8 +45,15 @@ from deepcritical_mcp.checking.draft.reference_lists import (
     with_lists_apart,
 )
 from deepcritical_mcp.excerpts import Span, whole_sentences
+from deepcritical_mcp.reading.library_entries import (
+    BIBTEX,
+    TAGGED,
+    bibtex_block,
+    form_at_start,
+    json_entries,
+)
 from deepcritical_mcp.search.references.plain_text import WORD, blanked, folded, stated_ids
-from deepcritical_mcp.search.references.written import TAG, bibtex_block, csl_entry, read_entry
+from deepcritical_mcp.search.references.written import labelled, read_entry
 from deepcritical_mcp.text import clean_line, clipped
 
 _BLANKS = dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
@@ -300,12 +307,14 @@ class RunningText:
 
 
 _ENTRY = re.compile(
-    r"^[ \t]{0,20}(?=@(?:[A-Za-z]\w{0,30}[ \t]{0,8}\{|(?i:string|article|book|misc|phdthesis|techreport|online|"
-    r"in(?:book|collection|proceedings))[ \t]{0,8}\())"
-    r"|^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )",
+    BIBTEX.pattern + r"|^[ \t]{0,4}(?=TY[ \t]{1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n(?!PMID)[A-Z]{2,4} {0,2}- "
+    r"|PT [A-Z]\nAU |%0(?:[ -][A-Z][a-z]{2,14}){1,4}\n%[A-Z] )"
+    r"|(?=<record>\s{0,40}<(?:database|foreign-keys|rec-number|ref-type|source-app)\b)",
     re.MULTILINE,
 )
-"""What an entry of BibTeX, or a record of RIS or PubMed's form begins with."""
+"""What an entry of BibTeX, or a record of RIS, PubMed's form, Web of Science's or EndNote's begins with: stricter than
+in a file of a library, as this may be prose."""
+_LAST_LINE = re.compile(r"^[ \t]{0,4}ER(?:[ \t]{1,3}-.*|[ \t]*)$|</record>", re.MULTILINE)
 _JSON = re.compile(r'\{\s{0,20}"[^"\n]{1,40}"\s{0,20}:')
 _BROKEN = "JSON that cannot be read"
 _MACRO = re.compile(r"(=\s{0,20})([A-Za-z][\w:.+-]{0,60})(?=\s{0,20}[,})])")
@@ -317,19 +326,14 @@ class ManagerEntries:
 
     def __init__(self, text: str) -> None:
         self.entries, self.unread, self._macros, self.rest = list[ListEntry](), list[ListEntry](), dict[str, str](), ""
-        start = len(text) - len(text.lstrip(" [\n\t"))
-        place = text.find("{", max(start, text.find('"items"'))) if text.startswith("{", start) else -1
-        while place >= 0:  # the items of an array, of an object with "items", or one alone
-            try:
-                item, end = cast(tuple[object, int], json.JSONDecoder().raw_decode(text, place))
-            except (ValueError, RecursionError):
-                self.unread.append(ListEntry(text[place:].partition("\n\n")[0], reason=_BROKEN))
-                break
-            if entry := csl_entry(text[place:end], item):
-                self.entries.append(ListEntry(entry.text, label=entry.key))
+        for item in json_entries(text):
+            raw = text[slice(*item.span)]
+            if item.reason:
+                self.unread.append(ListEntry(raw.partition("\n\n")[0], reason=_BROKEN))
+            elif entry := labelled(item, "json"):
+                self.entries.append(ListEntry(raw, label=entry.key))
             else:
-                self.unread.append(ListEntry(text[place:end], reason="an item of CSL-JSON without title and DOI"))
-            place = text.find("{", end)
+                self.unread.append(ListEntry(raw, reason="an item of CSL-JSON without title and DOI"))
         if self.entries:
             return
         self.unread = [one for one in self.unread if one.reason == _BROKEN and _JSON.match(one.text)]
@@ -346,27 +350,36 @@ class ManagerEntries:
     def _bibtex(self, piece: str) -> str:
         """Add the entry with which a piece of a text begins; what it takes of this. If it is not closed, it ends where
         the next one, or another paragraph, starts."""
-        block = bibtex_block(piece)
+        block = bibtex_block(piece, self._macros)
+        key = next((value for name, value in block.fields if name == "key"), "")
         if block.macro:
             self._macros |= [block.macro]
-        elif block.entry and (block.entry.key or block.entry.fields):
-            self.entries.append(ListEntry(_expanded(block.entry.text, self._macros), label=block.entry.key))
         elif block.reason:
             raw = piece.partition("\n\n")[0].rstrip()
             self.unread.append(ListEntry(raw, reason=f"BibTeX that cannot be read: {block.reason}"))
             return raw
+        elif key or len(block.fields) > len(("type", "key")):
+            self.entries.append(ListEntry(_expanded(block.raw, self._macros), label=key))
         return block.raw
 
     def _record(self, piece: str) -> str:
-        """Add the record with which a piece of a text begins; what it takes of this. If its last line is missing, it
-        ends with the paragraph of its last tag."""
-        tags = [*TAG.finditer(piece)]
-        last = next((one for one in tags if one[1].strip() == "ER"), tags[-1])
-        end = piece.find("\n" if last[1].strip() == "ER" else "\n\n", last.end())
-        raw = piece[: end if end >= 0 else None].rstrip()
+        """Add the record with which a piece of a text begins; what it takes of this."""
+        raw = piece[: _end_of_record(piece)].rstrip()
         entry = read_entry(raw)
         self.entries.append(ListEntry(raw, label=entry.key if entry else ""))
         return raw
+
+
+def _end_of_record(piece: str) -> int | None:
+    """Where the record ends with which a piece of a text begins; None if that is at its end. If its last line is
+    missing, it ends with the paragraph of its last tag, or if prose may begin like a tag, with the first paragraph."""
+    if closing := _LAST_LINE.search(piece):
+        return closing.end()
+    form = form_at_start(piece)
+    tags = TAGGED[form].tag.finditer(piece) if form in ("ris", "nbib") else ()
+    last = max((one.end() for one in tags), default=0)
+    end = piece.find("\n\n", last)
+    return end if end >= 0 else None
 
 
 def entry_place(number: int) -> str:

@@ -1,23 +1,15 @@
-"""Publications as a user's library describes them. `fields.txt` says what each form of entry calls their fields."""
+"""Publications as a user's library describes them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import get_args
 
 from deepcritical_mcp.data_files import data_lines, data_table
 from deepcritical_mcp.dates import readings
-from deepcritical_mcp.identifiers import (
-    BARE_DOI,
-    RecordIds,
-    normalize_doi,
-    normalize_pmcid,
-    normalize_pmid,
-    record_ids,
-)
+from deepcritical_mcp.identifiers import RecordIds, normalize_pmcid, normalize_pmid, record_ids
 from deepcritical_mcp.models import (
     FORM_TYPES,
     LIBRARY,
@@ -36,14 +28,10 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.net.fields import plain_abstract, plain_line
 from deepcritical_mcp.reading.library_entries import LibraryForm, WrittenEntry
-from deepcritical_mcp.search.references.plain_text import without_latex
+from deepcritical_mcp.search.references.entry_fields import OTHERS, PMID, SEPARATED, EntryFields, without_braces
 from deepcritical_mcp.text import clean_line
 
 _TYPES = {"preprint": PREPRINT} | {form: name for name, form in FORM_TYPES.items()}
-_FORMS: Sequence[LibraryForm] = get_args(LibraryForm)
-_ROWS = [[cell.strip() for cell in row.split("|")] for row in data_lines(__file__, "fields.txt")]
-_NAMES = {row[0]: [[set(names.split("+")) for names in cell.split(", ")] for cell in row[1:]] for row in _ROWS}
-"""By field, for each form: sets of names that count together; the first that is filled counts."""
 _KINDS = {word: kind for kind, words in data_table(__file__, "kinds.txt").items() for word in words.split()}
 _DATABASES = [
     (name.strip(), words.strip().replace(", ", "|"), form.strip())
@@ -55,7 +43,6 @@ _OF_DATABASES = re.compile("|".join(data_lines(__file__, "database_notes.txt")),
 _NOTHING = re.compile(r"\W*(?:n/?a|none|not available|(?:no|\[?no) abstract(?: available)?)?\W*", re.IGNORECASE)
 _PAGE = re.compile(r".*[0-9]|[ivxlcIVXLC]+\b")
 _HYPHENS = str.maketrans(dict.fromkeys("‐‑–—", "-"))
-_PMID = re.compile(r"(?:^|\b(?:PubMed|PMID:?|NLM)\s?)([1-9][0-9]{0,7})(?=\s*(?:$|[\[,;]))", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?i)(?<![^\s;])(PMID|PMCID): ?((?:PMC)?[0-9]{1,9})(?![^\s;.])")
 _YEAR = re.compile(r"(?<![0-9])(?:1[5-9]|20|21)[0-9]{2}(?![0-9])")
 _SEVERAL = re.compile(r"[A-Z][a-z]{2,8}[-/–][A-Z][a-z]{2,8}|(?:Spring|Summer|Autumn|Fall|Winter)(?![a-z])")
@@ -64,13 +51,7 @@ _ACCESSION = re.compile(r"[?&]AN=([\w.-]{4,40})|Accession Number: ?([\w.-]{4,40}
 """In addresses of Ovid and EBSCO, and in EBSCO's notes."""
 _ACCESSIONS = re.compile(r"Accession numbers: ([^.]{1,500}(?:\.(?! |$)[^.]{1,100}){0,20})\.(?: |$)", re.MULTILINE)
 _ORIGINAL_TITLE = re.compile(r"^Original title: (.{1,1000})$", re.MULTILINE)
-_GLUED = re.compile(r" {5}([A-Z][A-Z0-9]) {2}- ")
-"""Rayyan writes a field that it does not know behind the one before."""
-_SEPARATED = re.compile(r"\s*;\s*|\n")
-_TOUCHING = re.compile(r"(?<=[A-Z]\.)(?=[A-Z][\w'’-]+ [A-Z]\.)")
-"""Between names with nothing between them: "Adeli K.Lewis G. F."."""
 _COMMA = re.compile(r",(?![^{}]*\})")
-_ESCAPED, _LATEX = re.compile(r"\\([&%$#_{}])"), re.compile(r"\\|``|~|\$")
 _RAYYAN = re.compile(r"(?:\| ?)?(?:RAYYAN-|USER-)(INCLUSION|LABELS|EXCLUSION-REASONS|NOTES): ?([^|]*)")
 _VOTE, _QUOTED = re.compile(r"=>\s?\"?(\w{1,20})"), re.compile(r'"([^"]*)"(=>)?')
 _ASREVIEW = re.compile(r"ASReview_(relevant|irrelevant|not_seen|prior)\W*")
@@ -117,37 +98,16 @@ def read_entry(entry: WrittenEntry, form: LibraryForm) -> LibraryRecord:
     return LibraryRecord(entry.line, publication.as_claim(), "", decision, reason, tags, files)
 
 
-class _Fields:
+class _Fields(EntryFields):
     """The fields of an entry by those of a publication."""
-
-    def __init__(self, entry: WrittenEntry, form: LibraryForm) -> None:
-        self._form: LibraryForm = form
-        self._place = _FORMS.index(form)
-        self._fields = [pair for name, value in entry.fields for pair in _unglued(name, value)]
-
-    def _written(self, field: str) -> list[str]:
-        """Every value of a field as it is written."""
-        for names in _NAMES[field][self._place]:
-            if found := [value for name, value in self._fields if name in names and value.strip()]:
-                return found
-        return []
-
-    def all(self, field: str) -> list[str]:
-        """Every value of a field, without LaTeX."""
-        found = self._written(field)
-        return [*map(_plain, found)] if self._form == "bibtex" else found
-
-    def line(self, field: str) -> str:
-        """The first value of a field on one line, without markup; "" if there is none."""
-        return plain_line(next(iter(self.all(field)), "").replace("\n", " "))
 
     def listed(self, field: str) -> tuple[str, ...]:
         """The values of a field of several: on lines of their own, or separated by semicolons, else by commas if there
         is one text only."""
-        values = [one for value in self._written(field) for one in _SEPARATED.split(value)]
-        if len(values) == 1 and self._form in ("bibtex", "csv", "json"):
+        values = [one for value in self.written(field) for one in SEPARATED.split(value)]
+        if len(values) == 1 and self.form in ("bibtex", "csv", "json"):
             values = _COMMA.split(values[0])
-        values = map(_plain, values) if self._form == "bibtex" else values
+        values = map(without_braces, values) if self.form == "bibtex" else values
         return tuple(dict.fromkeys(one for value in values if not _NOTHING.fullmatch(one := plain_line(value))))
 
     @cached_property
@@ -165,13 +125,8 @@ class _Fields:
     @cached_property
     def ids(self) -> RecordIds:
         """The numbers that it gives itself."""
-        dois = (BARE_DOI.search(value) for value in self.all("doi"))
-        pmids = (_PMID.search(value.strip()) for value in self.all("pmid"))
-        own = RecordIds(
-            pmid=next((found[1] for found in pmids if found), ""),
-            pmcid=next((one for value in self.all("pmcid") if (one := normalize_pmcid(value))), ""),
-            doi=next((normalize_doi(found[0]) for found in dois if found), ""),
-        )
+        custom = (PMID.search(value.strip()) for value in self.all("custom_pmid"))
+        own = self.own_numbers.completed(RecordIds(pmid=next((found[1] for found in custom if found), "")))
         if self.accession.database in ("PubMed", "MEDLINE") and self.accession.number.isdecimal():
             own = own.completed(RecordIds(pmid=normalize_pmid(self.accession.number)))
         for value in self.all("numbers"):
@@ -200,11 +155,11 @@ class _Fields:
         number, names = clean_line(next(iter(numbers), "")), self.all("database")
         if known := _known_database(" ".join(names)):
             return Accession(known, number)
-        if names and self._form != "csv":  # a table's "source" may be anything
+        if names and self.form != "csv":  # a table's "source" may be anything
             return Accession(plain_line(names[0].replace("\n", " ")), number)
         if known := _known_database(" ".join(addresses)):
             return Accession(known, number)
-        return Accession(_OF_FORMS.get(self._form, ""), number if self._form in _OF_FORMS else "")
+        return Accession(_OF_FORMS.get(self.form, ""), number if self.form in _OF_FORMS else "")
 
     def described(self) -> dict[str, object]:
         """The fields that describe the publication, without its numbers."""
@@ -216,7 +171,7 @@ class _Fields:
         serials = re.findall(r"[0-9X-]{8,17}", " ".join(self.all("serials")).upper().translate(_HYPHENS))
         digits = {one: len(one.replace("-", "")) for one in serials}
         mesh = (one.strip("*").partition("/")[0].strip("*") for one in self.listed("mesh_terms"))
-        types = self.listed("types") if self._form == "nbib" else ()
+        types = self.listed("types") if self.form == "nbib" else ()
         names = ("volume", "issue", "publisher", "publisher_place", "url")
         return {
             **{name: self.line(name) for name in names},
@@ -255,19 +210,11 @@ class _Fields:
         return [one for value in self.all("language") for one in re.split(r"[,;\n]\s*| and ", value) if one]
 
     def _people(self, field: str) -> Iterator[AuthorName]:
-        if self._form == "bibtex":
-            from bibtexparser.middlewares.names import split_multiple_persons_names
-
-            values = [*map(_plain, split_multiple_persons_names("".join(self._written(field)[:1])))]
-        else:
-            values = [one for value in self.all(field) for one in _SEPARATED.split(value)]
-        if self._form == "csv":
-            values = [one for value in values for name in value.split(" and ") for one in _TOUCHING.split(name)]
-        for value in map(plain_line, values):
+        for value in self.names(field):
             if value.endswith(","):  # a group, as RIS marks it
                 yield AuthorName(value.rstrip(", "))
-            elif value.lower().strip(".") not in ("others", "et al", "[no author name available]", ""):
-                yield from split_names(value) if self._form == "csv" else [split_name(value)]
+            elif value.lower().strip(".") not in (*OTHERS, "[no author name available]"):
+                yield from split_names(value) if self.form == "csv" else [split_name(value)]
 
     def _dates(self) -> dict[str, str]:
         """The finest date of its year that any of its fields gives, and the words for a season or several months."""
@@ -311,15 +258,3 @@ def _verdict(word: str) -> Verdict:
 def _known_database(text: str) -> str:
     """The database that a text names by one of its words; "" if there is none."""
     return next((name for name, words, _ in _DATABASES if re.search(rf"\b(?:{words})", text.lower())), "")
-
-
-def _unglued(name: str, value: str) -> Iterator[tuple[str, str]]:
-    first, *rest = _GLUED.split(value)
-    yield name, first
-    yield from zip(rest[::2], rest[1::2], strict=True)
-
-
-def _plain(value: str) -> str:
-    """A value of BibTeX as text. Reading LaTeX takes ten milliseconds for an abstract: most have but a few escapes."""
-    simple = _ESCAPED.sub(r"\1", value).replace("{", "").replace("}", "")
-    return without_latex(value).replace("{", "").replace("}", "") if _LATEX.search(simple) else simple

@@ -3,8 +3,9 @@
 A reference is not parsed, it is explained: `alignment` lays a record along it and finds where each of its fields
 stands, with `title_places`, `name_places` (authors, journals) and `number_places` (year, volume, issue, pages);
 `agreement` says of each field whether it is there exactly, abbreviated, shortened, changed, or not at all, and what no
-field explains. It has the table of what is a difference. `written` takes a reference in any style, also BibTeX, RIS and
-CSL-JSON (`read_reference`), with `latex_text` for LaTeX; `plain_text` brings all to one spelling.
+field explains. It has the table of what is a difference. `written` takes a reference in any style, also an entry of a
+reference manager (`read_reference`), of which `entry_fields` knows what each form calls a field; `latex_text` reads
+LaTeX, and `plain_text` brings all to one spelling.
 """
 
 from __future__ import annotations

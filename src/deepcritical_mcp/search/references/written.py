@@ -1,39 +1,27 @@
 """A reference as it is written: its words, its numbers, the identifiers that stand in it, and what it says as far as
-that can be told without a record; and references whose parts are labelled: BibTeX, RIS, PubMed's own form and CSL-JSON.
+that can be told without a record; and references whose parts are labelled, as reference managers write them.
 
 Every regular expression here is linear in the length of the text.
 """
 
 from __future__ import annotations
 
-import json
-import logging
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
-from typing import Literal, NamedTuple, cast, get_args
 
-from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.evidence.titles import content_words, tokens
-from deepcritical_mcp.identifiers import (
-    RecordIds,
-    arxiv_doi,
-    normalize_doi,
-    normalize_pmcid,
-    normalize_pmid,
-)
-from deepcritical_mcp.net.fields import list_of, mapping_of, text_of
+from deepcritical_mcp.identifiers import RecordIds, arxiv_doi
+from deepcritical_mcp.reading.library_entries import LibraryForm, WrittenEntry, first_entry
+from deepcritical_mcp.search.references.entry_fields import OTHERS, EntryFields
 from deepcritical_mcp.search.references.name_places import ET_AL, LISTED, people_before, people_in, sentences_back
 from deepcritical_mcp.search.references.number_places import JOINING, YEAR, find_numbers, years_only
 from deepcritical_mcp.search.references.plain_text import stated_ids, without_latex
 from deepcritical_mcp.search.references.title_places import LEAST_WORDS, Word, title_span, words_of
 from deepcritical_mcp.text import clean_line, clean_text, normalized
 
-logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # what is wrong with an entry is told to its author
 MAX_REFERENCE = 12_000
-"""Characters of a reference that are read; of an entry of BibTeX, RIS or CSL-JSON, which may have an abstract, all."""
+"""Characters of a reference that are read; of an entry of a reference manager, which may have an abstract, all."""
 _BARE_NUMBER = re.compile(r"[.;)\]]\s{1,3}[(\[]?[1-9][0-9]{6,7}[)\].\s]{0,4}\Z")
 """A number at the end that can only be a PMID."""
 _MARKUP = re.compile(
@@ -91,7 +79,7 @@ class WrittenReference:
         stated: the identifiers that stand in it, by kind ("pmid:1").
         ids: the first one of each kind.
         says: what it says, as far as that can be told without a record.
-        entry: the fields of an entry of BibTeX, RIS or CSL-JSON; None of any other reference.
+        entry: the fields of an entry of a reference manager or database; None of any other reference.
     """
 
     text: str
@@ -144,147 +132,49 @@ def _without_ids(text: str) -> tuple[str, RecordIds, tuple[str, ...]]:
     return text, found, keys
 
 
-EntryForm = Literal["bibtex", "ris", "csl"]
-TAG = re.compile(r"^[ \t]{0,4}([A-Z][A-Z0-9] {1,3}|[A-Z]{3} |[A-Z]{4})- ?", re.MULTILINE)
-"""Before a value of RIS, "TY  - JOUR", or of PubMed's own form, "PMID- 1". rispy knows but one number of blanks, drops
-a record without its last line, and does not tell where a value stands."""
-_FIELD_NAMES = {name: row.split("|") for name, row in data_table(__file__, "entry_fields.txt").items()}
-"""The fields that say a statement in BibTeX, RIS and CSL-JSON; the first one that is filled counts."""
+class LabelledEntry(EntryFields):
+    """An entry of a reference manager or database, and what it says."""
 
+    @property
+    def type(self) -> str:
+        """The type of work that it names, in small letters: "jour", "book_section"."""
+        return "_".join(self.line("type").lower().split())
 
-@dataclass(frozen=True)
-class LabelledEntry:
-    """An entry, the type of work that it names, its key ("" without one), and what it says."""
-
-    text: str
-    form: EntryForm
-    type: str
-    key: str
-    fields: tuple[tuple[str, object], ...]
-
-    def values(self, statement: str) -> list[object]:
-        """What the first name that says a statement, and is filled, has: several values only for the authors of RIS."""
-        names = _FIELD_NAMES[statement][get_args(EntryForm).index(self.form)].split()
-        filled = [(name, value) for name, value in self.fields if value and str(value).strip()]
-        first = next((name for name in names if any(name == one for one, _ in filled)), "")
-        return [value for name, value in filled if name == first]
-
-    def said(self, statement: str) -> str:
-        """A statement as text, on one line; "" if it is missing or empty."""
-        value = next(iter(self.values(statement)), "")
-        return clean_line(_plain(str(value)) if self.form == "bibtex" else text_of(value))
+    @property
+    def key(self) -> str:
+        """Its key; "" without one."""
+        return self.line("citation_key")[:200]
 
     def says(self) -> Statements:
         """What its fields say."""
-        names = ("title", "journal", "volume", "issue", "pages")
-        said = {name: normalized("NFKC", self.said(name)) for name in names}
-        year = YEAR.search(str(self.values("year")))
-        said["pages"] = "-".join(filter(None, (said["pages"].replace("–", "-").replace("--", "-"), self.said("last"))))
-        people = [normalized("NFKC", one) for one in self._people()]
+        said = {name: normalized("NFKC", self.line(name)) for name in ("title", "volume", "issue", "pages", "last")}
+        journal = normalized("NFKC", self.line("journal") or self.line("book_title"))
+        journal = "" if journal == said["title"] else journal
+        pages = filter(None, (said["pages"].replace("–", "-").replace("--", "-"), said.pop("last")))
+        said |= {"journal": journal, "pages": "-".join(pages)}
+        year = YEAR.search(" ".join(self.written("year")))
+        names = ("et al" if one.lower().strip(".") in OTHERS else one.rstrip(", ") for one in self.names("authors"))
+        people = [normalized("NFKC", one) for one in names]
         author = next((one.partition(",")[0].strip() for one in people if one != "et al"), "")
         return Statements(year=year[0] if year else "", people="; ".join(people), author=author, **said)
 
-    def _people(self) -> Iterator[str]:
-        """The names, "others" as "et al"."""
-        from bibtexparser.middlewares.names import split_multiple_persons_names
-
-        for value in self.values("authors"):
-            if self.form == "csl":
-                for one in map(mapping_of, list_of(value)):
-                    parts = (text_of(one.get(name)) for name in ("family", "given", "literal"))
-                    yield clean_line(", ".join(filter(None, parts)))
-            else:
-                listed = split_multiple_persons_names(str(value)) if self.form == "bibtex" else [str(value)]
-                names = (clean_line(_plain(name)) for name in listed)
-                yield from ("et al" if name == "others" else name for name in names if name)
-
     def ids(self) -> RecordIds:
         """The identifiers in fields that name no kind of number in their value."""
-        arxiv = f"arXiv:{self.said('eprint')}" if self.said("archive").lower() == "arxiv" else ""
-        doi = normalize_doi(self.said("doi").removesuffix("[doi]") or arxiv_doi(arxiv))
-        pmid, pmcid = normalize_pmid(self.said("pmid")), self.said("pmcid")
-        pmcid = normalize_pmcid(f"PMC{pmcid}" if pmcid.isdecimal() else pmcid)
-        return RecordIds(pmid=pmid, pmcid=pmcid, doi=doi if doi.startswith("10.") else "")
+        is_arxiv = self.line("archive").lower() == "arxiv"
+        return self.own_numbers.completed(RecordIds(doi=arxiv_doi(f"arXiv:{self.line('eprint')}") if is_arxiv else ""))
 
 
 def read_entry(text: str) -> LabelledEntry | None:
     """The entry that a text is; None if it is none."""
-    start = text.lstrip()[:1]
-    if start == "@":
-        return bibtex_block(text).entry
-    if start in ("{", "["):
-        try:
-            loaded: object = json.loads(text)
-        except (ValueError, RecursionError):
-            return None
-        return csl_entry(text, list_of(loaded)[0] if list_of(loaded) else loaded)
-    return _tagged_entry(text) if start in ("T", "P") else None
+    found = first_entry(text)
+    return labelled(*found) if found else None
 
 
-def csl_entry(text: str, item: object) -> LabelledEntry | None:
-    """The entry that an item of CSL-JSON is."""
-    fields: Mapping[str, object] = mapping_of(item)
-    if fields.keys().isdisjoint(("id", "title", "DOI")):
-        return None
-    key = str(fields.get("id") or fields.get("citation-key") or "")[:200]
-    return LabelledEntry(text, "csl", text_of(fields.get("type")).lower(), key, tuple(fields.items()))
-
-
-def _tagged_entry(text: str) -> LabelledEntry | None:
-    """A record of RIS or of PubMed's own form, the values of which may go over several lines."""
-    tags = [*TAG.finditer(text)]
-    if len(tags) < 2 or text[: tags[0].start()].strip() or tags[0][1].strip() not in ("TY", "PMID"):
-        return None
-    ends = (*(one.start() for one in tags[1:]), len(text))
-    fields = [(tag[1].strip(), text[tag.end() : end].rstrip()) for tag, end in zip(tags, ends, strict=True)]
-    kind = next((value for name, value in fields if name in ("TY", "PT")), "")
-    key = next((value for name, value in fields if name == "ID"), "")
-    return LabelledEntry(text, "ris", kind.strip().lower(), key, tuple(fields))
-
-
-class BibtexBlock(NamedTuple):
-    """A block of BibTeX as written: an entry, or the name and value of a macro, or why it cannot be read ("": it is a
-    comment)."""
-
-    raw: str
-    entry: LabelledEntry | None = None
-    macro: tuple[str, str] | None = None
-    reason: str = ""
-
-
-def bibtex_block(text: str) -> BibtexBlock:
-    """The block that a text begins with."""
-    from bibtexparser.entrypoint import parse_string
-    from bibtexparser.model import Entry, ParsingFailedBlock, String
-
-    found = next(iter(parse_string(text, parse_stack=[]).blocks), None)
-    if isinstance(found, ParsingFailedBlock):
-        if not isinstance(found.ignore_error_block, Entry):
-            return BibtexBlock(text, reason=str(getattr(found.error, "abort_reason", found.error)))
-        found = found.ignore_error_block  # a field stands in it twice
-    raw = cast(str, found.raw) if found else text
-    if isinstance(found, String):
-        return BibtexBlock(raw, macro=(found.key.lower(), _within(found.value)))
-    if not isinstance(found, Entry):
-        return BibtexBlock(raw)
-    named = ((next(iter(one.key.split()[-1:]), ""), one.value) for one in found.fields)  # behind a comment
-    fields = tuple((name.lower(), _within(value)) for name, value in named)
-    whole = text[: text.index(raw) + len(raw)]
-    return BibtexBlock(raw, LabelledEntry(whole, "bibtex", found.entry_type.lower(), found.key, fields))
-
-
-def _plain(value: str) -> str:
-    return without_latex(value).replace("{", "").replace("}", "")
-
-
-def _within(value: str) -> str:
-    """A value without the braces, even doubled, or quotation marks around it."""
-    for _ in range(2):
-        value = value[1:-1] if _is_enclosed(value) else value
-    return value
-
-
-def _is_enclosed(value: str) -> bool:
-    """Whether one pair of marks is around it all: not "{Zinc} for {wounds}"."""
-    depths = accumulate((letter == "{") - (letter == "}") for letter in value[:-1])
-    return len(value) > 1 and (value[0] + value[-1] == '""' or (value[0] + value[-1] == "{}" and all(depths)))
+def labelled(entry: WrittenEntry, form: LibraryForm) -> LabelledEntry | None:
+    """An entry by what it says; None for JSON about something else, and for one line with a tag, unless that has a
+    number and nothing else."""
+    read = LabelledEntry(entry, form)
+    if form == "json":
+        return read if any(map(read.line, ("citation_key", "title", "doi"))) else None
+    is_number = any(value.isdecimal() for _, value in entry.fields)
+    return read if len(entry.fields) > 1 or is_number else None
