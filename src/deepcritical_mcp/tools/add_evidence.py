@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from deepcritical_mcp.dates import readings
 from deepcritical_mcp.deadline import Progress
-from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.errors import InvalidInputError, ProviderError
 from deepcritical_mcp.evidence.identity import DECLARED
 from deepcritical_mcp.identifiers import (
     BARE_DOI,
@@ -54,6 +54,7 @@ from deepcritical_mcp.models import (
     vancouver,
 )
 from deepcritical_mcp.search.documents import PUBMED_OFF, DocumentId, FoundRecord
+from deepcritical_mcp.search.library.files import is_zotero
 from deepcritical_mcp.text import clean_line, clean_text, counted, cut_at_sentence
 from deepcritical_mcp.tools.arguments.call_session import (
     ToolContext,
@@ -90,7 +91,9 @@ MAX_REFERENCE = 4_000
 MAX_REQUESTS = 4
 """What one call may cost, if the services allow it; a second witness is asked only if that leaves a request."""
 IMPORT_FILES = "deepcritical_mcp.search.library.importing:import_files"
+IMPORT_ZOTERO = "deepcritical_mcp.search.library.zotero:import_zotero"
 ImportFiles = Callable[..., Awaitable[list[FileResult]]]
+ImportZotero = Callable[..., Awaitable[FileResult]]
 MAX_LISTED = 5
 """Items that a warning names, at most."""
 
@@ -175,16 +178,20 @@ async def _imported(ctx: ToolContext, items: Mapping[int, EvidenceItem], session
     if not items:
         return _Imported()
     import_files: ImportFiles = await to_thread.run_sync(pkgutil.resolve_name, IMPORT_FILES)
-    told, problems = list[FileResult](), dict[int, str]()
+    import_zotero: ImportZotero = await to_thread.run_sync(pkgutil.resolve_name, IMPORT_ZOTERO)
+    told, problems, address = list[FileResult](), dict[int, str](), application(ctx).settings.zotero_url
     folders, services = application(ctx).settings.import_dirs, await application(ctx).services()
     for index, one in items.items():
         if not is_local(ctx):
-            problems[index] = "over HTTP no file is read: pass its text as content"
+            problems[index] = "over HTTP no file is read, nor Zotero: pass its text as content"
             continue
         try:
+            if is_zotero(one.file):
+                told.append(await import_zotero(one.file, address, session.store, progress_of(ctx), one.clean_tags))
+                continue
             texts = services.full_texts
             told += await import_files(one.file, folders, session.store, texts, progress_of(ctx), one.clean_tags)
-        except InvalidInputError as error:
+        except (InvalidInputError, ProviderError) as error:
             problems[index] = error.message
     if any(one.read for one in told):
         services.library.start(session.store)

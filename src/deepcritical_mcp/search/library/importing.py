@@ -114,6 +114,19 @@ async def import_records(
     if not form:
         return FileResult(file=name, unread=("It is none of the formats that can be read.",))
     records = await run_sync(lambda: [read_entry(one, form) for one in reading.entries])
+    return (await keep_records(records, name, FORMS[form], store, progress, tags))[0]
+
+
+async def keep_records(
+    records: Sequence[LibraryRecord],
+    name: str,
+    form: str,
+    store: EvidenceStore,
+    progress: Progress,
+    tags: Sequence[str] = (),
+) -> tuple[FileResult, list[Row]]:
+    """Add records as `import_records` does, from a source of this name and, in words, this form; gives what became of
+    each, too."""
     unread = tuple(f"line {one.line:,}: {one.reason}" for one in records if one.publication is None)
     found = [(one, one.publication) for one in records if one.publication]
     outcomes = list[AddOutcome]()
@@ -124,12 +137,12 @@ async def import_records(
     # A full session keeps what it has: the records that it took come first.
     rows = [(record, outcome) for (record, _), outcome in zip(found, outcomes, strict=False)]
     databases = await _log(rows, name, store)
-    details = [FORMS[form], *(f"{count:,} from {database}" for database, count in databases.items() if database)]
+    details = [form, *(f"{count:,} from {database}" for database, count in databases.items() if database)]
     details += await _decided(rows, name, store, tags)
     if left := len(found) - len(rows):
         details.append(f"{counted(left, 'record')} not kept, because the session is full")
     added = sum(one.status == "added" for one in outcomes)
-    return FileResult(
+    result = FileResult(
         file=name,
         read=len(found),
         added=added,
@@ -138,6 +151,7 @@ async def import_records(
         unread=unread,
         detail="; ".join(details),
     )
+    return result, rows
 
 
 async def _decided(rows: Sequence[Row], name: str, store: EvidenceStore, tags: Sequence[str]) -> list[str]:
