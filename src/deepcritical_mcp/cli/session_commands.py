@@ -37,6 +37,7 @@ from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.identifiers import SESSION_ID
 from deepcritical_mcp.models import FileResult, Publication
+from deepcritical_mcp.search.library.files import is_zotero
 from deepcritical_mcp.search.news import gather_news
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, checked_request, exported
 from deepcritical_mcp.session_export.whole_export import OUTPUTS, notes_left_out
@@ -76,6 +77,8 @@ async def export_session(session: str, format: str, output: Path | None, asked: 
         InvalidInputError: there is no such session, it is empty or locked, or the file exists and must not be
             overwritten.
     """
+    from deepcritical_mcp.session_export.zotero_collection import sent_to_zotero
+
     if output is not None and not force and await anyio.Path(output).exists():
         raise InvalidInputError(f"{output} exists and was not changed. Pass another name, or --force to overwrite it.")
     styles = load_settings().kept_for_user().styles_folder
@@ -88,8 +91,11 @@ async def export_session(session: str, format: str, output: Path | None, asked: 
         raise ConfigurationError(error.message) from error
     async with kept_services() as services:
         store = await opened_session(services.sessions, session)
-        report = await services.checker.written_report(store) if request.ends_with_report else ""
-        whole = await exported(store, request, witness=services.witness, report=report)
+        if request.format == "zotero":
+            whole = await sent_to_zotero(store, request, load_settings().zotero_url, services.witness, _printed)
+        else:
+            report = await services.checker.written_report(store) if request.ends_with_report else ""
+            whole = await exported(store, request, witness=services.witness, report=report)
     for remark in filter(None, (*whole.remarks, notes_left_out(whole.left_out))):
         typer.echo(f"Note: {remark}", err=True)
     if output is None:
@@ -149,6 +155,7 @@ async def import_into(session: str, files: Sequence[str], tags: Sequence[str], *
     """Add files to a session, which is opened under the title `session` if there is none, and print what became of
     each; whether everything was read."""
     from deepcritical_mcp.search.library.importing import import_files
+    from deepcritical_mcp.search.library.zotero import import_zotero
 
     async with kept_services() as services:
         kept = await services.sessions.sessions()
@@ -159,7 +166,10 @@ async def import_into(session: str, files: Sequence[str], tags: Sequence[str], *
         store = await (opened_session(registry, session) if is_kept else registry.open(title=session))
         told = list[FileResult]()
         for given in files:
-            told += await import_files(given, None, store, services.full_texts, _printed, tags)
+            if is_zotero(given):
+                told.append(await import_zotero(given, load_settings().zotero_url, store, _printed, tags))
+            else:
+                told += await import_files(given, None, store, services.full_texts, _printed, tags)
         for one in told:
             print(one.model_dump_json(exclude_defaults=True) if as_json else one.told)
         checked = await services.library.check(store) if any(one.read for one in told) else None
