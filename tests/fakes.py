@@ -100,7 +100,7 @@ def fake_server(
             full_texts=reading,
             witness=asked,
             checker=CitationChecker(ReferenceChecker(reading, asked), reading, PassageEmbedder(embedder)),
-            library=OwnLibrary(reading),
+            library=OwnLibrary(reading, settings.zotero_url),
         )
 
     return DeepCriticalServer(AppContext(settings or Settings(), build=build), profile=profile)

@@ -41,6 +41,12 @@ def _address(value: str) -> str:
     return value
 
 
+def _loopback(value: str) -> str:
+    if urlsplit(value).hostname not in ("127.0.0.1", "localhost", "::1"):
+        raise ValueError("must be an address of this machine: 127.0.0.1, localhost or [::1]")
+    return value
+
+
 def _tokens(value: SecretStr) -> SecretStr:
     pairs = [pair.strip() for pair in value.get_secret_value().split(",") if pair.strip()]
     if not all(_TOKEN_PAIR.fullmatch(pair) for pair in pairs):
@@ -128,6 +134,8 @@ class Settings(BaseSettings):
     """folder for files of export_evidence with save=true (stdio); unset = exports in data_dir"""
     import_dirs: Folders = ()
     """folders whose files add_evidence may read (stdio), separated as in PATH; unset = none"""
+    zotero_url: Annotated[BaseUrl, AfterValidator(_loopback)] = "http://127.0.0.1:23119"
+    """where Zotero answers other programs on this machine (stdio)"""
     cache_dir: Folder = Field(default_factory=lambda: platformdirs.user_cache_path("deepcritical-mcp"))
     """folder of cached answers and of the rate limiter's state"""
     embedding_model: str = ""

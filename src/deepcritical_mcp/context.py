@@ -175,6 +175,6 @@ def build_services(
         full_texts=reading,
         witness=witness,
         checker=checker,
-        library=OwnLibrary(reading),
+        library=OwnLibrary(reading, settings.zotero_url),
         lookups=known,
     )

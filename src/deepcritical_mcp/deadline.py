@@ -82,6 +82,8 @@ CITING = Share(0.3, 10.0)
 """To learn from others who cites a paper, all at the same time, after its own source was asked."""
 CITATION_COUNTS = Share(0.4, 5.0)
 """To count how often the papers found have been cited; one request, which only completes a result."""
+OWN_TEXTS = Share(0.6)
+"""To read the texts of a user's own library; a later call reads those that are left."""
 CLIENT_MODEL = Share(0.5)
 """To wait for the client's own model, whose user may have to approve the request."""
 

@@ -165,7 +165,7 @@ def _services(settings: Settings, web: WebStandIn, embedder: StandInModel) -> Se
         expander=unused,
         full_texts=unused,
         checker=unused,
-        library=OwnLibrary(unused),
+        library=OwnLibrary(unused, settings.zotero_url),
         witness=Witness(),
     )
 

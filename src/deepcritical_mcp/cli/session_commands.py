@@ -76,6 +76,8 @@ async def export_session(session: str, format: str, output: Path | None, asked: 
         InvalidInputError: there is no such session, it is empty or locked, or the file exists and must not be
             overwritten.
     """
+    from deepcritical_mcp.session_export.zotero_collection import sent_to_zotero
+
     if output is not None and not force and await anyio.Path(output).exists():
         raise InvalidInputError(f"{output} exists and was not changed. Pass another name, or --force to overwrite it.")
     styles = load_settings().kept_for_user().styles_folder
@@ -88,8 +90,11 @@ async def export_session(session: str, format: str, output: Path | None, asked: 
         raise ConfigurationError(error.message) from error
     async with kept_services() as services:
         store = await opened_session(services.sessions, session)
-        report = await services.checker.written_report(store) if request.ends_with_report else ""
-        whole = await exported(store, request, witness=services.witness, report=report)
+        if request.format == "zotero":
+            whole = await sent_to_zotero(store, request, load_settings().zotero_url, services.witness, _printed)
+        else:
+            report = await services.checker.written_report(store) if request.ends_with_report else ""
+            whole = await exported(store, request, witness=services.witness, report=report)
     for remark in filter(None, (*whole.remarks, notes_left_out(whole.left_out))):
         typer.echo(f"Note: {remark}", err=True)
     if output is None:

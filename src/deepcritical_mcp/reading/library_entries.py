@@ -116,11 +116,11 @@ def json_entries(text: str) -> Iterator[WrittenEntry]:
             why = "JSON that cannot be read, so that nothing behind it is read either"
             yield WrittenEntry(line, reason=why, span=(place, len(text)))
             return
-        yield WrittenEntry(line, tuple(_flat(mapping_of(item))), span=(place, end))
+        yield WrittenEntry(line, tuple(json_fields(mapping_of(item))), span=(place, end))
         place = text.find("{", end)
 
 
-def _flat(item: Mapping[str, object], path: str = "") -> Iterator[tuple[str, str]]:
+def json_fields(item: Mapping[str, object], path: str = "") -> Iterator[tuple[str, str]]:
     """The texts of an object with the path to each, "data.title"; a name of a person is one text."""
     for name, value in item.items():
         for one in list_of(value) or [value]:
@@ -130,7 +130,7 @@ def _flat(item: Mapping[str, object], path: str = "") -> Iterator[tuple[str, str
             elif parts := list_of(inner.get("date-parts")):
                 yield f"{path}{name}", "-".join(map(text_of, list_of(parts[0])))
             elif inner:
-                yield from _flat(inner, f"{path}{name}.")
+                yield from json_fields(inner, f"{path}{name}.")
             elif told := text_of(one, MAX_VALUE):
                 yield f"{path}{name}", told
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deepcritical_mcp.export.bibliography import Bibliographies
     from deepcritical_mcp.search.witness import Witness
 
-AnyFormat = Literal[ExportFormat, "bibliography", "search-log", "table", "news"]
+AnyFormat = Literal[ExportFormat, "bibliography", "search-log", "table", "news", "zotero"]
 RECORD_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 _OF_SESSION = ("search-log", "news")
 """Formats about the whole session, of which nothing can be chosen."""
@@ -46,6 +46,7 @@ OUTPUTS: Mapping[AnyFormat, tuple[str, ...]] = {
     "search-log": ("markdown", "csv", "json"),
     "table": ("csv", "markdown"),
     "news": ("markdown",),
+    "zotero": ("text",),
 }
 """The forms of each format, the default one first."""
 
@@ -98,7 +99,7 @@ def checked_request(request: ExportRequest) -> ExportRequest:
         raise InvalidInputError(f"{written}: {helps}.")
     if request.style and format != "bibliography":
         raise InvalidInputError(f'style is for format="bibliography"; format={format} has none.')
-    if request.abstracts and format not in RECORD_FORMATS:
+    if request.abstracts and format not in (*RECORD_FORMATS, "zotero"):
         instead = ' fields=["title", "abstract"] puts them into a table.' if format == "table" else ""
         raise InvalidInputError(f"format={format} has no abstracts; {', '.join(RECORD_FORMATS)} have them.{instead}")
     if format in _OF_SESSION and (request.ids or request.marked):

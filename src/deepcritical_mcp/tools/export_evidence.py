@@ -138,10 +138,12 @@ SHARE_OF_BUDGET, SHARE_OF_MISSING = 0.8, 0.1
 """Shares of a result's characters: for the exported text (as a JSON string), and for the list of missing ids."""
 GATHER_NEWS = "deepcritical_mcp.search.news:gather_news"
 """Imported when it is first needed."""
+SEND_TO_ZOTERO = "deepcritical_mcp.session_export.zotero_collection:sent_to_zotero"
 MAX_RECHECKED = 200
 """Records of one part, whose status is checked again before they are exported."""
 
 Gather = Callable[..., Awaitable[News]]
+Send = Callable[..., Awaitable[WholeExport]]
 
 
 async def export_evidence(
@@ -168,6 +170,8 @@ async def export_evidence(
     try:
         if request.format == "news" and save:
             raise InvalidInputError("format=news is an answer and no file: leave save out.")
+        if request.format == "zotero":
+            return await _to_zotero(ctx, session, request)
         if request.format == "news":
             return await _news(ctx, session, request, offset)
         if save:
@@ -194,6 +198,17 @@ async def _news(ctx: ToolContext, session: CallSession, request: ExportRequest, 
         step = "Not everything was done in time: call again with format=news to go on." if news.left else ""
     whole = WholeExport(request, [text], 1)
     return await to_thread.run_sync(_text_result, ctx, session, whole, offset, step)
+
+
+async def _to_zotero(ctx: ToolContext, session: CallSession, request: ExportRequest) -> ExportResult:
+    """What was put into the user's Zotero."""
+    if not is_local(ctx):
+        raise InvalidInputError("format=zotero needs a server on stdio: over HTTP, pass format=ris and import that.")
+    send: Send = await to_thread.run_sync(pkgutil.resolve_name, SEND_TO_ZOTERO)
+    address, witness = application(ctx).settings.zotero_url, (await application(ctx).services()).witness
+    sent = await send(session.store, request, address, witness, progress_of(ctx))
+    facts: dict[str, Any] = {"text": sent.text, "count": sent.count, "warnings": sent.remarks}
+    return _answer(ctx, session, request, sent.missing, notes_left_out(sent.left_out), **facts)
 
 
 async def _saved(ctx: ToolContext, session: CallSession, request: ExportRequest) -> ExportResult:

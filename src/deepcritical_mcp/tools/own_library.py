@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, NamedTuple
 
-from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.errors import InvalidInputError, ProviderError
 from deepcritical_mcp.evidence.identity import DECLARED
 from deepcritical_mcp.models import AddedItem, DuplicateItem, FileResult, vancouver
 from deepcritical_mcp.search.library.files import UserFiles
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
     from deepcritical_mcp.tools.arguments.call_session import CallSession
 
-NO_PATHS = "over HTTP no file is read: pass its text as content, and file as its name"
+NO_PATHS = "over HTTP no file is read, nor Zotero: pass its text as content, and file as its name"
 
 
 CHECKED_LATER = (
@@ -87,7 +87,7 @@ async def imported(ctx: ToolContext, items: Mapping[int, EvidenceItem], session:
             continue
         try:
             told += await library.bring_in(files, session.store, progress_of(ctx))
-        except InvalidInputError as error:
+        except (InvalidInputError, ProviderError) as error:
             problems[index] = error.message
     if any(one.read for one in told):
         library.check_later(session.store)

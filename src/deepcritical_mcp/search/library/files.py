@@ -34,6 +34,11 @@ class UserFiles(NamedTuple):
     folders: tuple[Path, ...] | None = ()
 
 
+def is_zotero(given: str) -> bool:
+    """Whether this names the user's Zotero, or a collection there ("zotero:Name"), in place of a file."""
+    return given.partition(":")[0].strip().lower() == "zotero"
+
+
 def permitted_files(given: str, folders: Sequence[Path] | None) -> list[Path]:
     """The file at a path, or all files of the folder there, in the order of their names; hidden ones are left out.
     `folders` are those that may be read, None for a user who names the file in a shell.

@@ -50,8 +50,9 @@ class _Import:
 class OwnLibrary:
     """Brings users' files into their sessions, and checks the numbers of their records."""
 
-    def __init__(self, texts: FullTexts) -> None:
+    def __init__(self, texts: FullTexts, zotero_url: str) -> None:
         self._texts = texts
+        self._zotero_url = zotero_url
         self._imports: dict[tuple[str, UserFiles], tuple[_Import, asyncio.Task[None]]] = {}
         self._checks: dict[str, asyncio.Task[None]] = {}
 
@@ -61,11 +62,12 @@ class OwnLibrary:
 
         Raises:
             InvalidInputError: there is no such file that may be read.
+            ProviderError: the user's Zotero does not answer; the message says what to do.
         """
         key = (store.session_id, files)
         if key not in self._imports:
             new = _Import()
-            importer = Importer(store, self._texts, new.report)
+            importer = Importer(store, self._texts, self._zotero_url, new.report)
             self._imports[key] = new, asyncio.get_running_loop().create_task(new.run(importer.bring_in(files)))
         running, task = self._imports[key]
         running.progress = progress

@@ -1,0 +1,124 @@
+"""Records of a user's library in a session: each is kept or named, with what the user decided about it elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+
+from deepcritical_mcp.deadline import Progress
+from deepcritical_mcp.errors import SessionFullError
+from deepcritical_mcp.evidence.adding import AddOutcome
+from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import NO_ABSTRACT, FileResult, LoggedQuery, ScreeningMark, Verdict
+from deepcritical_mcp.search.library.records import LibraryRecord
+from deepcritical_mcp.search.search_steps import new_entry
+from deepcritical_mcp.text import batches, clean_line, counted
+
+AT_ONCE = 200
+"""Records that are added in one step, after which progress is told."""
+MAX_LINES, MAX_PAIRS = 200, 20
+"""Lines with one reason, and pairs, that an answer names."""
+IMPORT = "import"
+"""The tool of an entry of the search log for a file, and what its source begins with."""
+_OF_COVIDENCE = re.compile(r"_(included|excluded|irrelevant)_csv_")
+"""In the names of its files stands what was decided."""
+_COVIDENCE_SAYS: dict[str, Verdict] = {"included": "included", "excluded": "excluded", "irrelevant": "excluded"}
+Row = tuple[LibraryRecord, AddOutcome]
+
+
+async def keep_records(
+    records: Sequence[LibraryRecord],
+    name: str,
+    form: str,
+    store: EvidenceStore,
+    progress: Progress,
+    tags: Sequence[str] = (),
+) -> tuple[FileResult, list[Row]]:
+    """Add records, in their order, from a source of this name and, in words, this form; gives what became of each, too.
+    They are found by words at once, and embedded in the background."""
+    found = [(one, one.publication) for one in records if one.publication]
+    outcomes = list[AddOutcome]()
+    for some in batches(found, AT_ONCE):
+        with suppress(SessionFullError):
+            outcomes += await store.add_evidence([one for _, one in some], embed=False)
+        await progress(len(outcomes) / len(found), f"{len(outcomes):,} of {counted(len(found), 'record')} of {name}")
+    # A full session keeps what it has: the records that it took come first.
+    rows = [(record, outcome) for (record, _), outcome in zip(found, outcomes, strict=False)]
+    databases = await _log(rows, name, store)
+    details = [form, *(f"{count:,} from {database}" for database, count in databases.items() if database)]
+    details += await _decided(rows, name, store, tags)
+    if left := len(found) - len(rows):
+        details.append(f"{counted(left, 'record')} not kept, because the session is full")
+    new = sum(one.status == "added" for one in outcomes)
+    result = FileResult(
+        file=name,
+        read=len(found),
+        new=new,
+        known=len(outcomes) - new,
+        without_abstract=sum(one.text.content == NO_ABSTRACT for _, one in found),
+        unread=_unread(records),
+        unsure=await _unsure([one.publication.id for one in outcomes], store),
+        detail="; ".join(details),
+    )
+    return result, rows
+
+
+async def _unsure(ids: Sequence[str], store: EvidenceStore) -> tuple[str, ...]:
+    """The pairs that may be one publication, and what differs."""
+    pairs = await store.uncertain(ids)
+    more = [f"and {len(pairs) - MAX_PAIRS:,} more such pairs"] if len(pairs) > MAX_PAIRS else []
+    named = (f"{one} and {other}: {what or 'nothing else differs'}" for one, other, what in pairs[:MAX_PAIRS])
+    return (*named, *more)
+
+
+def _unread(records: Sequence[LibraryRecord]) -> tuple[str, ...]:
+    """The lines that were not read, with those of one reason together."""
+    lines = dict[str, list[str]]()
+    for one in records:
+        if one.publication is None:
+            lines.setdefault(one.reason, []).append(f"{one.line:,}")
+    named = ((reason, at[:MAX_LINES], len(at) - MAX_LINES) for reason, at in lines.items())
+    return tuple(
+        f"line{'s' if len(at) > 1 else ''} {', '.join(at)}{f' and {more:,} more' if more > 0 else ''}: {reason}"
+        for reason, at, more in named
+    )
+
+
+async def _decided(rows: Sequence[Row], name: str, store: EvidenceStore, tags: Sequence[str]) -> list[str]:
+    """Write the decisions and tags of a file; where the session has another decision, that stays. Says how many."""
+    of_file = _OF_COVIDENCE.search(name)
+    marks, other = list[ScreeningMark](), list[str]()
+    for record, outcome in rows:
+        kept = outcome.publication
+        wanted = record.decision or (_COVIDENCE_SAYS[of_file[1]] if of_file else "")
+        verdict = "" if kept.screening else wanted
+        other += [kept.id] if wanted not in ("", kept.screening, verdict) else []
+        new = tuple(dict.fromkeys((*kept.tags, *record.tags, *tags)))
+        if verdict or new != kept.tags:
+            reason = record.decision_reason if verdict else ""
+            marks.append(ScreeningMark(kept.id, verdict, reason, new, by=f"in {name}"))
+    await store.decide(marks)
+    counts = Counter(mark.verdict for mark in marks if mark.verdict)
+    told = [f"decisions taken over: {', '.join(f'{count:,} {one}' for one, count in counts.items())}"] if counts else []
+    if other:
+        more = f" and {len(other) - 5:,} more" if len(other) > 5 else ""
+        told.append(f"decided otherwise in this session, which stays: {', '.join(other[:5])}{more}")
+    return told
+
+
+async def _log(rows: Sequence[Row], name: str, store: EvidenceStore) -> dict[str, int]:
+    """Write an entry of the search log for each database that the records came from, "" for none; gives how many."""
+    by_database = dict[str, list[AddOutcome]]()
+    for record, outcome in rows:
+        named = record.publication.accessions if record.publication else ()
+        by_database.setdefault(next((one.database for one in named), ""), []).append(outcome)
+    for database, some in by_database.items():
+        ids = tuple(dict.fromkeys(one.publication.id for one in some))
+        entry = new_entry(IMPORT, (), kind="file", source=f"{IMPORT}:{database}", title=database or "Library")
+        found = {"total": len(some), "examined": len(some), "ids": ids, "duplicates": len(some) - len(ids)}
+        new = sum(one.status == "added" for one in some)
+        query = LoggedQuery(query=clean_line(name), results=len(some))
+        await store.log_search(entry.but(queries=(query,), new=new, **found))
+    return {database: len(some) for database, some in by_database.items()}
