@@ -45,6 +45,9 @@ class FakeSession(EvidenceStore):
     async def ids(self) -> list[str]:
         return list(self.kept)
 
+    async def present_ids(self, ids: Collection[str]) -> dict[str, str]:
+        return {id: id for id in ids}
+
     async def set_statuses(self, publications: Sequence[Publication]) -> None:
         self.kept |= {one.id: one for one in publications}
 
@@ -64,7 +67,7 @@ class FakeSession(EvidenceStore):
                 return id
         return ""
 
-    async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
+    async def add_evidence(self, publications: Sequence[Publication], *, embed: bool = True) -> tuple[AddOutcome, ...]:
         if self.error:
             raise self.error
         return tuple(map(self._added, publications))

@@ -123,7 +123,7 @@ UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
     (("get_evidence", {"ids": IDS, "query": "why"}), {"ids": IDS, "about": "why"}),
     (("get_evidence", {"ids": ["[a](https://doi.org/10.1000/ABC(1)2)"]}), {"ids": ["doi:10.1000/abc(1)2"]}),
     (("pubmed_related", {"id": "PMID:31978945", "kind": "refs"}), {"pmid": "31978945", "kind": "references"}),
-    (("export_evidence", {"format": "zotero", "ids": "all"}), {"format": "ris", "ids": []}),
+    (("export_evidence", {"format": "endnote", "ids": "all"}), {"format": "ris", "ids": []}),
     (("expand_queries", {"query": Q, "max_results": 20}), {"topic": Q, "count": 8}),
     (("web_search", {"query": Q, "time_range": "past year"}), {"query": Q, "recency": "year"}),
     (("add_evidence", {"items": "A note."}), {"items": [{"content": "A note."}]}),

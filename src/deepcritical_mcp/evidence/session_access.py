@@ -79,10 +79,10 @@ _failure: ContextVar[str] = ContextVar("failure", default="")
 _loss: ContextVar[str] = ContextVar("loss", default="")
 
 
-def _with_present_ids(search: LoggedSearch, catalogue: Catalogue) -> LoggedSearch:
-    """A logged search; records that turned out to be one since then are one that was found again."""
-    ids = tuple(dict.fromkeys(catalogue.resolve(id) or id for id in search.ids))
-    return search.but(ids=ids, duplicates=search.duplicates + len(search.ids) - len(ids))
+def _with_ids(search: LoggedSearch, ids: Sequence[str]) -> LoggedSearch:
+    """A logged search under the ids of now; records that turned out to be one since then were found again."""
+    distinct = tuple(dict.fromkeys(ids))
+    return search.but(ids=distinct, duplicates=search.duplicates + len(ids) - len(distinct))
 
 
 class Embedder(KnownModel, Protocol):
@@ -298,7 +298,12 @@ class SessionAccess:
         now."""
         kept = await self.documents(LOG_PREFIX)
         found = [LoggedSearch.model_validate_json(one) for one in kept.values()]
-        return await self._read(lambda catalogue: tuple(_with_present_ids(one, catalogue) for one in found))
+        now = await self.present_ids({id for one in found for id in one.ids})
+        return tuple(_with_ids(one, [now[id] for id in one.ids]) for one in found)
+
+    async def present_ids(self, ids: Collection[str]) -> dict[str, str]:
+        """The id that each of these has now; its own if the session does not have it."""
+        return await self._read(lambda catalogue: {id: catalogue.resolve(id) or id for id in ids})
 
     @property
     def space(self) -> Space:

@@ -64,7 +64,7 @@ async def test_a_collection_comes_with_those_in_it_its_texts_and_its_notes(tmp_p
     zotero = library()
     async with running(zotero, tmp_path) as (provider, store):
         told = await import_zotero("zotero:wounds", provider.url, store, no_progress, ["from zotero"])
-        assert (told.file, told.read, told.added, told.known) == ("Zotero: Wounds", 3, 3, 0)
+        assert (told.file, told.read, told.new, told.known) == ("Zotero: Wounds", 3, 3, 0)
         assert "Zotero 10.0.1" in told.detail
         assert "full texts of your files: 1" in told.detail
         assert "files and notes of no item, left out: 1" in told.detail
@@ -81,7 +81,7 @@ async def test_a_collection_comes_with_those_in_it_its_texts_and_its_notes(tmp_p
         assert (await store.search_log())[0].queries[0].query == "Zotero: Wounds"
 
         again = await import_zotero("zotero:AAAAAAAA", provider.url, store, no_progress)
-        assert (again.added, again.known) == (0, 3)
+        assert (again.new, again.known) == (0, 3)
         assert zotero.seen["items/FILE0001/fulltext"] == 1, "a text that is there is not asked for again"
         assert await store.publications(await store.ids()) == {one.id: one for one in kept.values()}
 
@@ -259,7 +259,7 @@ async def test_the_tools_bring_it_in_and_back(tmp_path: Path) -> None:
         provider.answer = zotero
         async with served(Settings(zotero_url=provider.url, data_dir=tmp_path)) as (client, _):
             told = await call(client, "add_evidence", items=[{"file": "zotero:Wounds"}, {"file": "zotero:No such"}])
-            assert told["files"][0]["added"] == 3
+            assert told["files"][0]["new"] == 3
             assert "no collection" in told["rejected"][0]["reason"]
             back = await call(client, "export_evidence", format="zotero")
             assert "3 that Zotero had elsewhere put into it" in back["text"]
