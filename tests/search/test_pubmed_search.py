@@ -90,9 +90,9 @@ async def test_a_search_does_not_bring_back_an_earlier_decision():
         lib.session.kept["pubmed:11"] = lib.session.kept["pubmed:11"].model_copy(update=decided)
         given, add = list[Publication](), lib.session.add_evidence
 
-        async def adding(publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
+        async def adding(publications: Sequence[Publication], *, embed: bool = True) -> tuple[AddOutcome, ...]:
             given.extend(publications)
-            return await add(publications)
+            return await add(publications, embed=embed)
 
         lib.session.add_evidence = adding
         await lib.search.search(request(), lib.session)
