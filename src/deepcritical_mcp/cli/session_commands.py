@@ -90,6 +90,7 @@ async def export_session(session: str, format: str, output: Path | None, asked: 
         raise ConfigurationError(error.message) from error
     async with kept_services() as services:
         store = await opened_session(services.sessions, session)
+        await services.library.check_soon(store)
         if request.format == "zotero":
             whole = await sent_to_zotero(store, request, load_settings().zotero_url, services.witness, _printed)
         else:

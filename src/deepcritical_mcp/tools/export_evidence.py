@@ -167,6 +167,8 @@ async def export_evidence(
     asked = ExportRequest(format, wanted, style, output, tuple(fields), abstracts, marked, own_styles=styles)
     request = await to_thread.run_sync(checked_request, asked)
     session = await session_for(ctx, session_id, may_open=False)
+    if offset <= 0:
+        await (await application(ctx).services()).library.check_soon(session.store)
     try:
         if request.format == "news" and save:
             raise InvalidInputError("format=news is an answer and no file: leave save out.")

@@ -9,7 +9,14 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from deepcritical_mcp.deadline import TO_KEEP_RESULTS, Progress, no_progress, seconds_before
+from deepcritical_mcp.deadline import (
+    TO_KEEP_RESULTS,
+    TO_READ_STATUS,
+    Progress,
+    no_progress,
+    seconds_before,
+    seconds_for,
+)
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import FileResult
@@ -91,6 +98,11 @@ class OwnLibrary:
         running = self._checks.get(store.session_id)
         if running is None or running.done():
             self._checks[store.session_id] = asyncio.get_running_loop().create_task(self._in_background(store))
+
+    async def check_soon(self, store: EvidenceStore) -> None:
+        """The same, and wait for it for as long as a call waits for statuses."""
+        self.check_later(store)
+        await asyncio.wait([self._checks[store.session_id]], timeout=seconds_for(TO_READ_STATUS))
 
     async def _in_background(self, store: EvidenceStore) -> None:
         with suppress(DeepCriticalError):  # the session was dropped, or another program has it
