@@ -43,12 +43,20 @@ from deepcritical_mcp.evidence.titles import (
 )
 from deepcritical_mcp.identifiers import RecordIds, is_preprint_doi, normalize_doi, record_ids, registration_number
 from deepcritical_mcp.memory import remembering
-from deepcritical_mcp.models import LIBRARY, NO_ABSTRACT, NO_TITLE, UNKNOWN_DATE, AuthorName, Publication, is_collective
+from deepcritical_mcp.models import (
+    DECLARED,
+    LIBRARY,
+    NO_ABSTRACT,
+    NO_TITLE,
+    UNKNOWN_DATE,
+    AuthorName,
+    Publication,
+    is_collective,
+)
 from deepcritical_mcp.urls import host_of, normalize_url
 
 REGISTERED = ("pmid", "doi", "nct", "pmcid")
 """Numbers of which a publication has one each."""
-DECLARED = "declared the same by the user"
 CLAIMED = "claimed "
 """Prefix of the kind of a number, in the key that finds the publications that have it or claim to have it."""
 BEGINNING = 6_000

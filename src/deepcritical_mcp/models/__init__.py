@@ -27,6 +27,7 @@ from deepcritical_mcp.models.documents import findings_of as findings_of
 from deepcritical_mcp.models.documents import with_findings as with_findings
 from deepcritical_mcp.models.evidence import AHEAD_OF_PRINT as AHEAD_OF_PRINT
 from deepcritical_mcp.models.evidence import ANCHOR as ANCHOR
+from deepcritical_mcp.models.evidence import DECLARED as DECLARED
 from deepcritical_mcp.models.evidence import FILE as FILE
 from deepcritical_mcp.models.evidence import FORM_TYPES as FORM_TYPES
 from deepcritical_mcp.models.evidence import LIBRARY as LIBRARY

@@ -127,6 +127,8 @@ LIBRARY, FILE = "library", "your file"
 """The provider of what a file of references says, and of a text that was read from the user's own file."""
 """Provider of what the user wrote or pasted."""
 NO_ABSTRACT = "[No abstract]"
+DECLARED = "declared the same by the user"
+"""Why two descriptions are of one publication, if the user says so."""
 AHEAD_OF_PRINT = "aheadofprint"
 """PubMed's publication stage of an article without an issue yet."""
 PublicationForm = Literal[

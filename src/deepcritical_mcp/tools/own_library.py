@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, NamedTuple
 
 from deepcritical_mcp.errors import InvalidInputError, ProviderError
-from deepcritical_mcp.evidence.identity import DECLARED
-from deepcritical_mcp.models import AddedItem, DuplicateItem, FileResult, vancouver
+from deepcritical_mcp.models import DECLARED, AddedItem, DuplicateItem, FileResult, vancouver
 from deepcritical_mcp.search.library.files import UserFiles
 from deepcritical_mcp.text import clean_line, clean_text
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, is_local, progress_of
