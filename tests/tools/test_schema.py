@@ -23,6 +23,7 @@ from deepcritical_mcp.server import (
 )
 from deepcritical_mcp.tools import PROFILES, Profile, ToolSpec
 from deepcritical_mcp.tools.arguments.schemas import read_arguments
+from deepcritical_mcp.tools.spec import listed_default
 from tests.fakes import fake_server
 from tests.wire import wire
 
@@ -116,8 +117,7 @@ async def test_what_is_empty_or_says_that_nothing_is_wished_is_not_given_for_any
             empty: tuple[object, ...] = (None, "", " ", [], {})
             for nothing in (*empty, *(("any", "Unspecified", "unchanged") if words else ())):
                 read = read_arguments(tool["name"], {**required, name: nothing}, schema)[0].get(name)
-                default = kind.get("default", next(iter(kind.get("enum", ())), None))
-                assert read in (None, default), (tool["name"], name, nothing)
+                assert read in (None, listed_default(kind)), (tool["name"], name, nothing)
 
 
 TOOLS = sorted({spec for specs in PROFILES.values() for spec in specs}, key=lambda spec: spec.name)

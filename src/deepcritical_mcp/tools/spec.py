@@ -109,6 +109,11 @@ def input_schema(schema: Mapping[str, Any], *, with_lengths: bool = False) -> di
     return _plain(schema, schema.get("$defs", {}), _NOT_IN_MEASURES if with_lengths else _NOT_IN_INPUT)
 
 
+def listed_default(field: Mapping[str, Any]) -> Any:
+    """The default of a parameter of a listed schema: the first of its choices, where that is left out; else None."""
+    return field.get("default", next(iter(field.get("enum", ())), None))
+
+
 @cache
 def output_schemas(tools: tuple[ToolSpec, ...]) -> Mapping[str, dict[str, Any]]:
     """The shapes of the structured results, by the tools' names. What an earlier tool has spelled out, later ones name

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise, takewhile
+from itertools import filterfalse, groupby, pairwise
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import (
@@ -261,22 +261,19 @@ def _title(line: str) -> str:
     return (_AROUND_TITLE.sub("", bare).strip(_MARKUP) or bare).casefold() if len(bare) <= _LONGEST_HEADING else ""
 
 
-def _is_written_out(text: str) -> bool:
-    return is_surely_entry(text) and not is_bare_id(text)  # which cites for the words beside it
-
-
 def _names_columns(line: str) -> bool:
     """Whether a line is the first row of a table, one of whose columns cites: "Drug⇥Dose⇥Reference"."""
-    cells = line.split("\t")
-    return len(cells) > 1 and any(_title(cell) in DRAFT_WORDS["list"] for cell in cells)
+    return "\t" in line and any(_title(cell) in DRAFT_WORDS["list"] for cell in line.split("\t"))
 
 
 def _columns(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
     """The tables with a column of references that holds whole ones, not what cites a list."""
-    for at in (at for at, line in enumerate(lines) if _names_columns(line.text)):
-        rows = [*takewhile(lambda line: "\t" in line.text, lines[at + 1 :])]
-        if 2 * sum(any(map(_is_written_out, row.text.split("\t"))) for row in rows) > len(rows):
-            yield FoundList(at, at + 1 + len(rows), entries_in(rows))
+    for _, some in groupby(enumerate(lines), lambda line: "\t" in line[1].text):
+        (first, head), *rows = some
+        # A number alone cites for the words beside it.
+        cells = (filterfalse(is_bare_id, row.text.split("\t")) for _, row in rows)
+        if _names_columns(head.text) and 2 * sum(any(map(is_surely_entry, one)) for one in cells) > len(rows):
+            yield FoundList(first, first + 1 + len(rows), entries_in([row for _, row in rows]))
 
 
 def _ends_list(line: DraftLine, heading: DraftLine) -> bool:
