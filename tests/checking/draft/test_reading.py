@@ -47,8 +47,7 @@ def cited(draft: Draft) -> dict[str, tuple[int, ...]]:
 )
 def test_a_list_is_found_under_its_heading(heading: str) -> None:
     draft = read_draft(f"Zinc heals wounds [1].\n\n{heading}\n\n{NUMBERED}")
-    assert texts(draft) == [BERG, LIND, OKA]
-    assert labels(draft) == ["1", "2", "3"]
+    assert (texts(draft), labels(draft)) == ([BERG, LIND, OKA], ["1", "2", "3"])
     assert cited(draft) == {"Zinc heals wounds.": (1,)}
 
 
@@ -254,8 +253,7 @@ def test_indexes_go_on(text: str) -> None:
 def test_a_longer_heading_opens_a_list_if_entries_stand_under_it(heading: str) -> None:
     draft = read_draft(f"Zinc heals wounds [1].\n\n{heading}\n\n{NUMBERED}")
     assert texts(draft) == [BERG, LIND, OKA]
-    prose = read_draft(f"{heading}\n\nWe read much.\n\n# References\n\n{NUMBERED}")
-    assert texts(prose) == [BERG, LIND, OKA]
+    assert texts(read_draft(f"{heading}\n\nWe read much.\n\n# References\n\n{NUMBERED}")) == [BERG, LIND, OKA]
 
 
 def test_a_row_of_a_table_that_cites_is_a_claim_of_its_cells() -> None:
@@ -264,9 +262,12 @@ def test_a_row_of_a_table_that_cites_is_a_claim_of_its_cells() -> None:
     assert cited(draft) == {"Zinc heals wounds.": (2,), "Elderly people; 83; healed 12.5%": (1,)}
 
 
-def test_whole_references_in_a_column_of_a_table_are_its_list() -> None:
-    draft = read_draft(f"Zinc heals.\n\nTopic\tReference\nZinc\t{BERG}\nIron\t{OKA}\n")
+def test_whole_references_in_a_column_of_a_table_are_its_list_if_there_is_no_other() -> None:
+    text = "Topic\tReference\n{}\t{}\nIron\t{}\n\nZinc (0.01 <p ≤ 0.05) heals wounds [1].\n\nMice (n > 9) live.\n"
+    draft = read_draft(text.format("Zinc", BERG, OKA))
     assert ([one.text.partition("\t")[2] for one in draft.references], draft.unread) == ([BERG, OKA], ())
+    draft = read_draft(f"{text.format('Berg A, 2001', '[1]', OKA)}\n## References\n{NUMBERED}")
+    assert (texts(draft), cited(draft)["Zinc (0.01 <p ≤ 0.05) heals wounds."]) == ([BERG, LIND, OKA], (1,))
 
 
 WORD_CELL = (

@@ -59,9 +59,10 @@ from deepcritical_mcp.text import clean_line, clipped
 _BLANKS = dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
 _BREAKS = str.maketrans(dict.fromkeys("\r\x0b\x1c\x1d\x1e\x85\u2028\u2029", "\n") | _BLANKS)
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
-_BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th|o:p)(?:\s[^<>]{0,2000})?/?>", re.IGNORECASE)
+_ATTRIBUTES = r"""(?:\s+(?:[\w:-]+\s*=\s*(?:"[^"<>]{0,2000}"|'[^'<>]{0,2000}'|[^\s"'<>=]{1,200})|nowrap)){0,30}\s*"""
+_BLOCK_TAG = re.compile(rf"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th|o:p)\b{_ATTRIBUTES}/?>", re.IGNORECASE)
 _ROW = re.compile(r"<tr\b(?:[^<]|<(?!/?(?:tr|tbody|table)\b)){0,20000}(?=</?(?:tr|tbody|table)\b)", re.IGNORECASE)
-_CELL = re.compile(r"<t[dh]\b[^<>]{0,2000}>", re.IGNORECASE)
+_CELL = re.compile(rf"<t[dh]\b{_ATTRIBUTES}>", re.IGNORECASE)
 _LEAST_CLAIM, _LEAST_QUOTED, _LEAST_UNATTRIBUTED = 2, 4, 7
 """Words of a claim, of a quotation that something is cited for, and of one with no reference near it: fewer are a
 term."""
@@ -99,7 +100,7 @@ def read_draft(text: str) -> Draft:
 
 def _as_line(row: re.Match[str]) -> str:
     """A row of a table of HTML on a line of its own, its cells joined by tabs, whatever lines these are written on."""
-    cells = (" ".join(_BLOCK_TAG.sub(" ", cell).split()) for cell in _CELL.split(row[0]))
+    cells = (" ".join(_BLOCK_TAG.sub(" ", with_whole_words(cell)).split()) for cell in _CELL.split(row[0]))
     return "\n" + "\t".join(cells).strip()
 
 

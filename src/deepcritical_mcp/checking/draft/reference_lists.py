@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
+from itertools import filterfalse, groupby, pairwise
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import (
@@ -239,9 +239,8 @@ def reference_lists(lines: Sequence[DraftLine]) -> list[FoundList]:
     """The lists of a draft that have entries; without headings, the block of entries at its end, or all of it."""
     headed, last = list[FoundList](), 0
     for at, line in enumerate(lines):
-        # In a row of a table it names a column, which is a list if whole references stand below it.
-        is_heading = "\t" not in line.text or any(is_whole_entry(one.text) for one in lines[at + 1 : at + 2])
-        title = _title(line.text) if at >= last and line.block.kind != "item" and is_heading else ""
+        # In a row of a table it names a column.
+        title = "" if at < last or line.block.kind == "item" or "\t" in line.text else _title(line.text)
         is_list = title in DRAFT_WORDS["list"]
         if is_list or title in DRAFT_WORDS["maybe"] or re.split(r"[ -]", title)[-1] in DRAFT_WORDS["list"]:
             # No line ends the list that goes on with the words of another one.
@@ -264,8 +263,17 @@ def _title(line: str) -> str:
 
 def _names_columns(line: str) -> bool:
     """Whether a line is the first row of a table, one of whose columns cites: "Drug⇥Dose⇥Reference"."""
-    cells = line.split("\t")
-    return len(cells) > 1 and any(_title(cell) in DRAFT_WORDS["list"] for cell in cells)
+    return "\t" in line and any(_title(cell) in DRAFT_WORDS["list"] for cell in line.split("\t"))
+
+
+def _columns(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
+    """The tables with a column of references that holds whole ones, not what cites a list."""
+    for _, some in groupby(enumerate(lines), lambda line: "\t" in line[1].text):
+        (first, head), *rows = some
+        # A number alone cites for the words beside it.
+        cells = (filterfalse(is_bare_id, row.text.split("\t")) for _, row in rows)
+        if _names_columns(head.text) and 2 * sum(any(map(is_surely_entry, one)) for one in cells) > len(rows):
+            yield FoundList(first, first + 1 + len(rows), entries_in([row for _, row in rows]))
 
 
 def _ends_list(line: DraftLine, heading: DraftLine) -> bool:
@@ -287,7 +295,8 @@ def _is_numbered(line: DraftLine) -> bool:
 
 
 def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
-    """The block of entries at the end of a draft, or the whole of it, if its entries look like references."""
+    """The block of entries at the end of a draft, or the whole of it, if its entries look like references; else the
+    columns of its tables that do."""
     entries, end = entries_in(lines), len(lines)
     places = {line.place: at for at, line in enumerate(lines)}
     while entries and entries[-1].reason:
@@ -296,7 +305,7 @@ def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
     starts = (at for at, one in enumerate(sure) if one and sum(sure[at:]) > 0.6 * len(sure[at:]))
     first = next(starts, len(sure))
     if len(sure) - first < min(2, len(sure)) or not sure:
-        return []
+        return [*_columns(lines)]
     for before in (one.text for one in entries[:first][::-1]):  # does it belong to the list, too?
         if not (has_date_or_id(before) or starts_with_names(before)) or has_verbs(before) or is_prose(before):
             break

@@ -55,8 +55,6 @@ CREATE TABLE rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT 
 CREATE INDEX rows_by_change ON rows (kind, change);
 CREATE TABLE own_row (number INTEGER PRIMARY KEY, kind TEXT, key TEXT, change INTEGER, checksum INTEGER, value BLOB);
 """
-_TABLES = "CREATE TABLE rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL"
-"""What stands on the first page of all our files."""
 _PRAGMAS = """
 PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cell_size_check = ON;
 PRAGMA trusted_schema = OFF; PRAGMA cache_size = -400;
@@ -337,10 +335,13 @@ def salvaged(data: bytes) -> tuple[KeptSession, Sequence[Row]]:
 
 
 def restore_beginning(path: Path) -> None:
-    """Overwrite other first bytes by those that all our files have, in a file whose first page has our tables."""
-    with path.open("rb") as file:
-        page = file.read(PAGE_SIZE)
-    if _TABLES.encode() in page and not page.startswith(BEGINNING):
+    """Overwrite other first bytes by those that all our files have, in a file with whole pages as ours have.
+
+    Raises:
+        EvidenceStoreError: nothing of ours can be read of it.
+    """
+    data = path.read_bytes()
+    if not data.startswith(BEGINNING) and len(data) % PAGE_SIZE == 0 and salvaged(data):
         with path.open("r+b") as file:
             file.write(BEGINNING)
 
