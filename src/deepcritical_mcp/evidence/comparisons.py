@@ -16,19 +16,27 @@ from deepcritical_mcp.evidence.titles import (
     DENIALS,
     changes,
     is_misprint,
+    numbers_agree,
     plain_letters,
     tokens,
 )
+from deepcritical_mcp.memory import remembering
 from deepcritical_mcp.models import AuthorName, Publication
 from deepcritical_mcp.text import normalized
 
 COMPARED = 4_000
 """Characters of two contents that are compared."""
+MIN_COMPARED = 80
+"""Minimum characters of a text that shows whether two documents are the same."""
 WORDS = 300
 """Words of the shorter one that are compared."""
 COPIED = 0.75
 """Share of the shorter text's words that the longer one must have for the two to be compared word by word."""
 
+LIKE_CONTENT = 0.75
+"""Token sort ratio from which two texts may be descriptions of one publication."""
+
+Agreement = Literal["same", "like", "other", "unknown"]
 Copies = Literal["same", "other words", "contradicted", "different"]
 
 _NEGATION = re.compile(r"\b\w+n['’]t\b")
@@ -101,6 +109,21 @@ def copies(one: str, other: str) -> Copies:
         if has_number or (gone and come and not is_respelled):
             verdict = "other words"
     return verdict
+
+
+@remembering(2_000_000)
+def texts_agree(one: str, other: str) -> Agreement:
+    """How far two texts agree; "unknown" if the shorter one is too short to tell."""
+    short, long = sorted((one, other), key=lambda text: (len(text), text))
+    found = "same" if short in long else copies(short, long)
+    if found == "same":
+        return "same"
+    if len(short) < MIN_COMPARED:
+        return "unknown" if found == "different" else "other"
+    first, second = tokens(short[:COMPARED]), tokens(long[:COMPARED])
+    if found == "contradicted" or not numbers_agree(first, second):
+        return "other"
+    return "like" if fuzz.token_sort_ratio(" ".join(first), " ".join(second)) >= 100 * LIKE_CONTENT else "other"
 
 
 def _aligned(short: Sequence[str], long: Sequence[str]) -> Sequence[str]:

@@ -10,17 +10,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal
 
 from rapidfuzz import fuzz
 
 from deepcritical_mcp.evidence.comparisons import (
     COMPARED,
-    copies,
+    MIN_COMPARED,
+    Agreement,
     negations_in,
     opposite_signs,
     same_author,
     same_journal,
+    texts_agree,
 )
 from deepcritical_mcp.evidence.titles import (
     Likeness,
@@ -42,7 +43,6 @@ from deepcritical_mcp.evidence.titles import (
     tokens,
 )
 from deepcritical_mcp.identifiers import RecordIds, is_preprint_doi, normalize_doi, record_ids, registration_number
-from deepcritical_mcp.memory import remembering
 from deepcritical_mcp.models import (
     DECLARED,
     LIBRARY,
@@ -188,16 +188,10 @@ def base_id(id: str) -> str:
 
 LIKE_TITLE = 0.6
 """Token sort ratio from which two titles under one DOI belong to the same article."""
-MIN_COMPARED = 80
-"""Minimum characters of a text that shows whether two documents are the same."""
-
-Agreement = Literal["same", "like", "other", "unknown"]
 _BEST_FIRST: tuple[Agreement, ...] = ("same", "like", "other", "unknown")
 
 _NAMES = {"pmid": "PMID", "pmcid": "PMCID", "doi": "DOI", "nct": "NCT number", "url": "URL"}
 _CUT = ("…", "...")
-LIKE_CONTENT = 0.75
-"""Token sort ratio from which two texts may be descriptions of one publication."""
 
 
 def conflict(one: Identity, other: Identity) -> bool:
@@ -225,22 +219,8 @@ def title_similarity(one: Identity, other: Identity) -> float:
 
 def _contents_agree(one: Identity, other: Identity) -> Agreement:
     """How far two publications agree in any of their texts."""
-    found = [_texts_agree(*texts) for texts in product(one.contents, other.contents)]
+    found = [texts_agree(*texts) for texts in product(one.contents, other.contents)]
     return min([*found, _BEST_FIRST[-1]], key=_BEST_FIRST.index)
-
-
-@remembering(2_000_000)
-def _texts_agree(one: str, other: str) -> Agreement:
-    short, long = sorted((one, other), key=lambda text: (len(text), text))
-    found = "same" if short in long else copies(short, long)
-    if found == "same":
-        return "same"
-    if len(short) < MIN_COMPARED:
-        return "unknown" if found == "different" else "other"
-    first, second = tokens(short[:COMPARED]), tokens(long[:COMPARED])
-    if found == "contradicted" or not numbers_agree(first, second):
-        return "other"
-    return "like" if fuzz.token_sort_ratio(" ".join(first), " ".join(second)) >= 100 * LIKE_CONTENT else "other"
 
 
 def _same_first_author(one: Identity, other: Identity) -> bool | None:
