@@ -1,6 +1,7 @@
 """`deepcritical-mcp install`, as a real command on fake homes, and edits that keep every other character of a file."""
 
 import json
+import os
 import stat
 import subprocess
 import sys
@@ -78,6 +79,28 @@ def test_without_a_terminal_it_requires_yes_and_changes_nothing(command: Command
     assert asked.returncode == 2
     assert "--yes" in asked.stderr
     assert not _file(home, "cursor").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_a_person_is_asked_for_the_folder_of_their_library_once(home: Path, environment: dict[str, str]):
+    papers = home / "papers"
+    papers.mkdir()
+
+    def answering(*answers: str) -> str:
+        ours, theirs = os.openpty()
+        line = [sys.executable, "-m", "deepcritical_mcp", "install", "--client", "cursor"]
+        with subprocess.Popen(line, stdin=theirs, stdout=subprocess.PIPE, env=environment, text=True) as process:
+            os.write(ours, "".join(f"{one}\n" for one in answers).encode())
+            told, _ = process.communicate(timeout=60)
+        os.close(ours)
+        os.close(theirs)
+        return told
+
+    told = answering(str(home / "nowhere"), str(papers), "y")
+    assert "nowhere is not a folder" in told
+    servers = json.loads(_file(home, "cursor").read_text(encoding="utf-8"))["mcpServers"]
+    assert servers["deepcritical"]["env"] == {"DEEPCRITICAL_IMPORT_DIRS": str(papers)}
+    assert "Folder" not in answering()
 
 
 @pytest.mark.parametrize(

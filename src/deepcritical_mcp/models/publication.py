@@ -83,7 +83,8 @@ def asked_on(*days: str) -> str:
 
 
 _RETRACTION_MARK = re.compile(
-    r"\W*(?:retracted|withdrawn)(?: (?:article|chapter|paper|publication))?\s*(?:[:\])]|[-–—]\s)\W*", re.IGNORECASE
+    r"\W*(?:retracted|withdrawn)(?: (?:article|chapter|paper|publication))?\s*(?:[:\])]|[-–—]\s)(?:(?![\[(\"“])\W)*",
+    re.IGNORECASE,
 )
 
 

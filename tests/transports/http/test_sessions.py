@@ -12,6 +12,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ResourceLink, TextResourceContents
 
+from deepcritical_mcp.tools.own_library import NO_PATHS
 from tests.transports.conftest import Serving, content, error, text
 from tests.transports.processes import greeting, serving_process
 from tests.wire import wire
@@ -295,3 +296,21 @@ async def test_a_saved_export_is_a_resource_that_only_its_owner_reads(serving: S
         assert len(read.text.encode()) == saved["bytes"]
         with pytest.raises(MCPError):
             await bob.read_resource(saved["file"])
+
+
+@pytest.mark.parametrize(("transport", "mode"), [("http", "legacy"), ("http", MODERN), ("sse", "legacy")])
+async def test_no_path_is_read_over_http_but_the_text_of_a_file_is(
+    serving: Serving, transport: str, mode: str, tmp_path: Path
+) -> None:
+    library = "TY  - JOUR\nTI  - Zinc heals venous ulcers of the legs of elderly people\nAU  - Berg, J\nER  -\n"
+    (tmp_path / "a.ris").write_text(library)
+    async with serving(import_dirs=(tmp_path,)) as server, server.client(transport, mode) as client:
+        session = content(await client.call_tool("add_evidence", {"items": [{"content": NOTE}]}))["session_id"]
+        paths = [{"file": one} for one in (str(tmp_path / "a.ris"), "a.ris", str(tmp_path), "zotero", "zotero:Gout")]
+        items = [*paths, {"file": "a.ris", "content": library}]
+        answer = content(await client.call_tool("add_evidence", {"items": items, "session_id": session}))
+        back = await client.call_tool("export_evidence", {"format": "zotero", "session_id": session})
+    assert {one["reason"] for one in answer["rejected"]} == {NO_PATHS}
+    assert [one["index"] for one in answer["rejected"]] == [0, 1, 2, 3, 4]
+    assert [(one["file"], one["new"]) for one in answer["files"]] == [("a.ris", 1)]
+    assert back.is_error
