@@ -55,6 +55,10 @@ UNITS = (
 )  # fmt: skip
 
 
+END = "\0a"
+"""What neither words nor anything else but words may match."""
+
+
 @dataclass(frozen=True)
 class Growth:
     """A pattern's worst input: seconds at `LENGTH`, and by how much they grow when it is `GROWTH` times longer."""
@@ -209,10 +213,10 @@ def inputs(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
     """Start, unit to repeat, end."""
     own = sorted(samples(pattern))
     for unit in (*UNITS, *own):
-        yield "", unit, "\x00"
+        yield "", unit, END
     for start in sorted(own, key=len)[-12:]:
         for unit in {*own[-12:], " ", "a", "1", "-", "a "}:
-            yield start, unit, "\x00"
+            yield start, unit, END
 
 
 def seconds(pattern: re.Pattern[Any], method: str, text: str) -> float:

@@ -288,8 +288,8 @@ class LibraryReading(NamedTuple):
 
 
 _STARTS: Sequence[tuple[LibraryForm, re.Pattern[str]]] = (
-    ("xml", re.compile(r"\s*(?:<\?xml[^<>]{0,99}>\s*)?<(?:xml\b|records\b|record>\s{0,40}<)")),
-    ("json", re.compile(r'\s*\[?\s*\{\s*"')),
+    ("xml", re.compile(r"(?:<\?xml[^<>]{0,99}>\s{0,99})?<(?:xml\b|records\b|record>\s{0,40}<)")),
+    ("json", re.compile(r'(?:\[\s{0,99})?\{\s{0,99}"')),
     ("ris", re.compile(r"^[ \t]{0,4}TY[ \t]{1,3}-", re.MULTILINE)),
     ("nbib", re.compile(r"^PMID ?- ?[0-9]|^<[0-9]{1,6}\. >\n[A-Z]{2} {2}- ", re.MULTILINE)),
     ("wos", re.compile(r"^PT [A-Z]$", re.MULTILINE)),
@@ -349,10 +349,8 @@ def _entries(text: str, form: LibraryForm) -> Iterator[WrittenEntry]:
 
 def form_at_start(text: str) -> LibraryForm | Literal[""]:
     """The form of the entry that a text begins with; "" if it begins with none."""
-    for form, start in _STARTS:
-        if start.match(text):
-            return form
-    return ""
+    beginning = text[:MAX_PREAMBLE].lstrip()
+    return next((form for form, start in _STARTS if start.match(beginning)), "")
 
 
 def first_entry(text: str) -> tuple[WrittenEntry, LibraryForm] | None:

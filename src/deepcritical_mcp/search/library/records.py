@@ -40,7 +40,8 @@ _DATABASES = [
 _OF_FORMS: Mapping[LibraryForm, str] = {"nbib": "PubMed", "wos": "Web of Science"}
 _OF_DATABASES = re.compile("|".join(data_lines(__file__, "database_notes.txt")), re.IGNORECASE | re.MULTILINE)
 """What databases write where users write notes."""
-_NOTHING = re.compile(r"\W*(?:n/?a|none|not available|(?:no|\[?no) abstract(?: available)?)?\W*", re.IGNORECASE)
+_NOTHING = frozenset(("", "na", "none", "notavailable", "noabstract", "noabstractavailable"))
+"""The letters of values that say nothing."""
 _PAGE = re.compile(r".*[0-9]|[ivxlcIVXLC]+\b")
 _HYPHENS = str.maketrans(dict.fromkeys("‐‑–—", "-"))
 _NUMBERED = re.compile(r"(?i)(?<![^\s;])(PMID|PMCID): ?((?:PMC)?[0-9]{1,9})(?![^\s;.])")
@@ -51,7 +52,7 @@ _ACCESSION = re.compile(r"[?&]AN=([\w.-]{4,40})|Accession Number: ?([\w.-]{4,40}
 """In addresses of Ovid and EBSCO, and in EBSCO's notes."""
 _ACCESSIONS = re.compile(r"Accession numbers: ([^.]{1,500}(?:\.(?! |$)[^.]{1,100}){0,20})\.(?: |$)", re.MULTILINE)
 _ORIGINAL_TITLE = re.compile(r"^Original title: (.{1,1000})$", re.MULTILINE)
-_COMMA = re.compile(r",(?![^{}]*\})")
+_WITHOUT_COMMA = re.compile(r"(?:\{[^{}]*\}|[^,])+")
 _RAYYAN = re.compile(r"(?:\| ?)?(?:RAYYAN-|USER-)(INCLUSION|LABELS|EXCLUSION-REASONS|NOTES): ?([^|]*)")
 _VOTE, _QUOTED = re.compile(r"=>\s?\"?(\w{1,20})"), re.compile(r'"([^"]*)"(=>)?')
 _ASREVIEW = re.compile(r"ASReview_(relevant|irrelevant|not_seen|prior)\W*")
@@ -106,9 +107,9 @@ class _Fields(EntryFields):
         is one text only."""
         values = [one for value in self.written(field) for one in SEPARATED.split(value)]
         if len(values) == 1 and self.form in ("bibtex", "csv", "json"):
-            values = _COMMA.split(values[0])
+            values = _WITHOUT_COMMA.findall(values[0])
         values = map(without_braces, values) if self.form == "bibtex" else values
-        return tuple(dict.fromkeys(one for value in values if not _NOTHING.fullmatch(one := plain_line(value))))
+        return tuple(dict.fromkeys(one for value in values if not _is_nothing(one := plain_line(value))))
 
     @cached_property
     def kind(self) -> str:
@@ -120,7 +121,7 @@ class _Fields(EntryFields):
     def abstract(self) -> str:
         """The abstract; "" if there is none, in whatever words."""
         text = plain_abstract(" ".join(self.all("abstract")[:1]).replace("\n", " "))
-        return "" if _NOTHING.fullmatch(text) else text
+        return "" if _is_nothing(text) else text
 
     @cached_property
     def ids(self) -> RecordIds:
@@ -248,6 +249,11 @@ class _Fields(EntryFields):
         lines = (_NUMBERED.sub("", _ASREVIEW.sub("", line)).strip(" |") for line in (*kept.split("\n"), *said))
         notes = "\n".join(line for line in lines if line and not _OF_DATABASES.match(line))
         return notes, decision, reason if decision else "", (*self.listed("tags"), *filter(None, labels))
+
+
+def _is_nothing(text: str) -> bool:
+    """Whether a value is only there because there is none: "N/A", "[No abstract available]"."""
+    return len(text) < 100 and "".join(filter(str.isalnum, text.lower())) in _NOTHING
 
 
 def _verdict(word: str) -> Verdict:

@@ -24,7 +24,7 @@ OTHERS = ("others", "et al")
 """What stands for the rest of the authors."""
 _GLUED = re.compile(r" {5}([A-Z][A-Z0-9]) {2}- ")
 """Rayyan writes a field that it does not know behind the one before."""
-SEPARATED = re.compile(r"\s*;\s*|\n")
+SEPARATED = re.compile(r"[;\n]")
 """Between several values."""
 _TOUCHING = re.compile(r"(?<=[A-Z]\.)(?=[A-Z][\w'’-]+ [A-Z]\.)")
 """Between names with nothing between them: "Adeli K.Lewis G. F."."""
