@@ -257,9 +257,13 @@ _OF_BYTES = ("iso8859", "cp", "mac", "koi8", "gb", "big5", "shift_jis", "euc")
 """What the names of encodings begin with that a document may declare; no others are tried."""
 
 
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+
+
 def decoded(data: bytes, *declared: str) -> str:
     """The text of a document: by its byte order mark, else UTF-8 if it can be, since nothing else looks like that, else
-    in the first of the encodings that it declares that fits, or as browsers read what says nothing (windows-1252)."""
+    in the first of the encodings that it declares that fits; UTF-8 with a few damaged letters; or as browsers read what
+    says nothing (windows-1252)."""
     encoding = "utf-16" if data.startswith(UTF_16) else "utf-8-sig"
     try:
         return data.decode(encoding)
@@ -271,7 +275,10 @@ def decoded(data: bytes, *declared: str) -> str:
             known = codecs.lookup(name).name
             if known.startswith(_OF_BYTES) and known != "iso8859-1":
                 return data.decode(known)
-    return data.decode("windows-1252", "replace")
+    mended = data.decode("utf-8", "replace")
+    damaged = mended.count("\ufffd")
+    is_mended = sum(map(len, _NOT_ASCII.findall(mended))) > 2 * damaged
+    return mended if is_mended else data.decode("windows-1252", "replace")
 
 
 _WORD = re.compile(r"\w+")

@@ -154,7 +154,7 @@ _INITIAL = re.compile(r"[A-Z]\.?")
 _SUFFIX = re.compile(r"(?:Jr|Sr)\.?|I{2,3}|IV|[2-4](?:nd|rd|th)")
 _ET_AL = re.compile(r"[\s,;]{1,3}et al\.?$", re.IGNORECASE)
 _DEGREE = re.compile(r"(?:M\.?D|Ph\.?D|M\.?Sc|B\.?Sc|M\.?P\.?H|R\.?N|Dr\.?P\.?H)\.?", re.IGNORECASE)
-_FAMILY_AND_INITIALS = re.compile(rf"[^\W\d_].+ {INITIALS.pattern}")
+_FAMILY_AND_INITIALS = re.compile(rf"[^\W\d_].+ {INITIALS.pattern}(?: (?:{_SUFFIX.pattern}))?")
 _CAPITALIZED = re.compile(r"[^\W\d_][\w’'-]*[^\W\d_A-Z]|[A-Z]\.?")
 _SOME = [line.partition(": ") for line in data_lines(__file__, "name_words.txt")]
 _ORGANIZATION, _GIVEN = (" ".join(one for kind, _, one in _SOME if kind == some) for some in ("organization", "given"))
@@ -175,7 +175,8 @@ def split_name(name: str) -> AuthorName:
     family name, and so does anything that could be one ("Novo Nordisk").
     """
     whole, words = AuthorName(name), name.split()
-    if _COLLECTIVE.search(name):
+    is_person = INITIALS.fullmatch(name.rpartition(",")[2].strip()) is not None  # "Press, I."
+    if _COLLECTIVE.search(name) and not is_person:
         return whole
     if "," in name:
         return _split_at_commas([part.strip() for part in name.split(",")]) or whole
@@ -208,8 +209,11 @@ def split_names(text: str) -> list[AuthorName]:
     text = _ET_AL.sub("", text)
     names = [name.strip() for name in text.split(";") if name.strip()]
     listed = [name.strip() for name in text.split(",")]
-    if len(names) == 1 and len(listed) > 1 and all(_FAMILY_AND_INITIALS.fullmatch(name) for name in listed):
-        names = listed
+    if text.find(".") == len(text) - 1:  # PubMed ends a list so
+        listed[-1] = listed[-1].removesuffix(".")
+    people = sum(_FAMILY_AND_INITIALS.fullmatch(name) is not None for name in listed)
+    if len(names) == 1 and len(listed) > 1 and 2 * people > len(listed):  # the others are groups
+        names = [*filter(None, listed)]
     return [split_name(name) for name in names]
 
 

@@ -6,8 +6,8 @@ on lines of their own), so the readers here take what can mean one thing only, a
 
 from __future__ import annotations
 
+import ast
 import csv
-import io
 import json
 import logging
 import re
@@ -45,7 +45,7 @@ class TaggedForm:
 
     Attributes:
         tag: before a value; a line without one goes on with the value of the line before.
-        first: the tag that an entry begins with.
+        first: the tag that an entry begins with; "" for that of the first one.
         last: the tag that it ends with; "" if a blank line ends it.
         skipped: tags of the file, which belong to no entry.
     """
@@ -64,21 +64,22 @@ TAGGED: Mapping[LibraryForm, TaggedForm] = {
     "ris": TaggedForm(_tag(r"[ \t]{0,4}([A-Z][A-Z0-9](?=[ \t])|PMID)[ \t]{0,3}-[ \t]?"), "TY", "ER"),
     "nbib": TaggedForm(_tag(r"([A-Z]{2,4}) {0,2}-(?: |$|(?=[0-9]))"), "PMID"),
     "wos": TaggedForm(_tag(r"([A-Z][A-Z0-9])(?: |$)"), "PT", "ER", frozenset(("FN", "VR", "EF"))),
-    "enw": TaggedForm(_tag(r"%([^\s\w]|[0-9A-Za-z])(?:[ \t]|$)"), "0"),
+    "enw": TaggedForm(_tag(r"%([^\s\w]|[0-9A-Za-z])(?:[ \t]|$)"), ""),
 }
 
 
 def tagged_entries(text: str, form: TaggedForm) -> Iterator[WrittenEntry]:
     """The entries of lines with tags. What stands between two of them is skipped; a tag there that the entry before
     does not have belongs to it, as Ovid writes some, and any other begins an entry."""
-    start, fields, ended = 0, list[tuple[str, list[str]]](), True
+    start, fields, ended, first = 0, list[tuple[str, list[str]]](), True, form.first
     for number, line in enumerate(text.split("\n"), 1):
         tag = form.tag.match(line)
         name = tag[1] if tag else ""
+        first = first or name
         if name in form.skipped:
             continue
         is_new = ended and (not form.last or not fields or name in {one for one, _ in fields})
-        if tag and (name == form.first or is_new):
+        if tag and (name == first or is_new):
             yield from _closed(start, fields)
             start, fields, ended = number, list[tuple[str, list[str]]](), False
         if name and name == form.last:
@@ -150,7 +151,7 @@ def xml_entries(text: str) -> Iterator[WrittenEntry]:
     """The records of EndNote's XML: the text at each path below a record, "titles/title"."""
     root, _, is_cut = read_xml(text.encode(), is_huge=True)
     line = 0
-    for record in root.iter("record"):
+    for record in root.iter("{*}record"):
         line = cast("int", getattr(record, "sourceline", line))
         yield WrittenEntry(line, tuple(_leaves(record)))
     if is_cut:
@@ -160,12 +161,13 @@ def xml_entries(text: str) -> Iterator[WrittenEntry]:
 def _leaves(element: Element, path: str = "") -> Iterator[tuple[str, str]]:
     """`<style>` only says how a text looks."""
     for child in element:
+        tag = child.tag.rpartition("}")[2]
         if name := child.get("name"):  # <ref-type name="Journal Article">17</ref-type>
-            yield f"{path}{child.tag}@name", name
-        if any(one.tag != "style" for one in child):
-            yield from _leaves(child, f"{path}{child.tag}/")
-        elif text := "".join(child.itertext()).strip():
-            yield f"{path}{child.tag}", text
+            yield f"{path}{tag}@name", name
+        if any(one.tag.rpartition("}")[2] != "style" for one in child):
+            yield from _leaves(child, f"{path}{tag}/")
+        elif text := "".join(child.itertext()).replace("\r", "\n").strip():
+            yield f"{path}{tag}", text
 
 
 DELIMITERS = (",", ";", "\t")
@@ -174,6 +176,7 @@ MAX_CELL, MAX_HEAD = 2**31 - 1, 20_000
 """Characters of a cell, and of the line of headings."""
 _BEFORE_TABLE = 10
 """Lines in which Embase tells the query, before the headings."""
+_QUOTED_CELL = re.compile(r'(?:^|\t)"[^\t]*"(?=\t|$)')
 _GUARDED = re.compile('="(.*)"')
 """A cell that Excel must not take for a number."""
 
@@ -193,27 +196,57 @@ def _headings(text: str) -> tuple[list[str], str, int]:
 def table_entries(text: str) -> Iterator[WrittenEntry]:
     """The rows of a table with headings, which become names in small letters: "Published Year" is "published year"."""
     names, delimiter, start = _headings(text)
-    csv.field_size_limit(MAX_CELL)
-    lines = text.split("\n", start)[start:] if "\n" in text else []
-    # Web of Science quotes nothing.
-    quoting = csv.QUOTE_NONE if delimiter == "\t" and '\t"' not in text else csv.QUOTE_MINIMAL
-    rows, line = csv.reader(io.StringIO("".join(lines)), delimiter=delimiter, quoting=quoting), start + 1
-    for row in rows:
-        more = [cell for cell in row[len(names) :] if cell.strip()]
-        if more:
-            yield WrittenEntry(line, reason=f"it has {len(row)} cells, and the table {len(names)} columns")
-        elif any(map(str.strip, row)):
+    for line, row in _rows(text.split("\n")[start:], delimiter, len(names)):
+        if row is None:
+            yield WrittenEntry(line + start, reason="a quotation mark in it is never closed")
+        elif any(cell.strip() for cell in row[len(names) :]):
+            told = f"it has {len(row)} cells, and the table {len(names)} columns"
+            yield WrittenEntry(line + start, reason=told)
+        elif any(map(str.strip, row)) and [" ".join(cell.lower().split()) for cell in row] != names:
             named = ((name, _cell(cell)) for name, cell in zip(names, row, strict=False) if name and cell.strip())
-            yield WrittenEntry(line, tuple(named))
-        line = start + rows.line_num + 1
+            yield WrittenEntry(line + start, tuple(named))
+
+
+def _rows(lines: Sequence[str], delimiter: str, width: int) -> Iterator[tuple[int, list[str] | None]]:
+    """The rows of a table with the line of each, from 1; None for one that cannot be read.
+
+    A quotation mark that nothing closes would take in the rows behind it: its line is a row, if it has as many cells as
+    the table, and the mark a letter.
+    """
+    csv.field_size_limit(MAX_CELL)
+    quotes_cells = delimiter != "\t" or any(map(_QUOTED_CELL.search, lines))  # Web of Science quotes nothing
+    at = 0
+    while at < len(lines):
+        reader = csv.reader(
+            _row_lines(lines, at), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quotes_cells else csv.QUOTE_NONE
+        )
+        row: list[str] | None = next(reader, list[str]())
+        used = max(reader.line_num, 1)
+        is_open = quotes_cells and sum(line.count('"') for line in lines[at : at + used]) % 2 == 1
+        if is_open or (used > 1 and len(row) != width):
+            alone = next(csv.reader([lines[at]], delimiter=delimiter, quoting=csv.QUOTE_NONE), list[str]())
+            if is_open or len(alone) == width:
+                row, used = alone if len(alone) == width else None, 1
+        yield at + 1, row
+        at += used
+
+
+def _row_lines(lines: Sequence[str], at: int) -> Iterator[str]:
+    """The lines of which the next row may consist."""
+    length = 0
+    for line in islice(lines, at, None):
+        length += len(line)
+        if MAX_VALUE < length > len(line):
+            return
+        yield f"{line}\n"
 
 
 def _cell(text: str) -> str:
-    """A cell as text; a list in JSON becomes lines."""
+    """A cell as text; a list as Python or JSON writes it becomes lines."""
     found = _GUARDED.fullmatch(text.strip())
-    if text.startswith('["'):
-        with suppress(ValueError, RecursionError):
-            values: object = json.loads(text)
+    if text.startswith(('["', "['")):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            values: object = ast.literal_eval(text)
             return "\n".join(text_of(one) for one in list_of(values))
     return found[1] if found else text.strip()
 

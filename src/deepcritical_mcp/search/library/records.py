@@ -9,7 +9,14 @@ from functools import cached_property
 
 from deepcritical_mcp.data_files import data_lines, data_table
 from deepcritical_mcp.dates import readings
-from deepcritical_mcp.identifiers import RecordIds, normalize_pmcid, normalize_pmid, record_ids
+from deepcritical_mcp.identifiers import (
+    BARE_DOI,
+    RecordIds,
+    normalize_pmcid,
+    normalize_pmid,
+    normalize_trial,
+    record_ids,
+)
 from deepcritical_mcp.models import (
     FORM_TYPES,
     LIBRARY,
@@ -28,6 +35,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.net.fields import plain_abstract, plain_line
 from deepcritical_mcp.reading.library_entries import LibraryForm, WrittenEntry
+from deepcritical_mcp.search.references import Statements, read_reference
 from deepcritical_mcp.search.references.entry_fields import OTHERS, PMID, SEPARATED, EntryFields, without_braces
 from deepcritical_mcp.text import clean_line
 
@@ -44,13 +52,14 @@ _NOTHING = frozenset(("", "na", "none", "notavailable", "noabstract", "noabstrac
 """The letters of values that say nothing."""
 _PAGE = re.compile(r".*[0-9]|[ivxlcIVXLC]+\b")
 _HYPHENS = str.maketrans(dict.fromkeys("‐‑–—", "-"))
-_NUMBERED = re.compile(r"(?i)(?<![^\s;])(PMID|PMCID): ?((?:PMC)?[0-9]{1,9})(?![^\s;.])")
+_NUMBERED = re.compile(r"(?i)(?<![^\s;])(PMID|PMCID): ?(?:NLM)?((?:PMC)?[0-9]{1,9})(?![^\s;.])")
 _YEAR = re.compile(r"(?<![0-9])(?:1[5-9]|20|21)[0-9]{2}(?![0-9])")
 _SEVERAL = re.compile(r"[A-Z][a-z]{2,8}[-/–][A-Z][a-z]{2,8}|(?:Spring|Summer|Autumn|Fall|Winter)(?![a-z])")
 """Months of an issue, or its season."""
 _ACCESSION = re.compile(r"[?&]AN=([\w.-]{4,40})|Accession Number: ?([\w.-]{4,40})")
 """In addresses of Ovid and EBSCO, and in EBSCO's notes."""
 _ACCESSIONS = re.compile(r"Accession numbers: ([^.]{1,500}(?:\.(?! |$)[^.]{1,100}){0,20})\.(?: |$)", re.MULTILINE)
+_IN_EMBASE = re.compile(r"EMBASE ([0-9]{7,12})\b")
 _ORIGINAL_TITLE = re.compile(r"^Original title: (.{1,1000})$", re.MULTILINE)
 _WITHOUT_COMMA = re.compile(r"(?:\{[^{}]*\}|[^,])+")
 _RAYYAN = re.compile(r"(?:\| ?)?(?:RAYYAN-|USER-)(INCLUSION|LABELS|EXCLUSION-REASONS|NOTES): ?([^|]*)")
@@ -106,16 +115,19 @@ class _Fields(EntryFields):
         """The values of a field of several: on lines of their own, or separated by semicolons, else by commas if there
         is one text only."""
         values = [one for value in self.written(field) for one in SEPARATED.split(value)]
+        if self.form == "wos":  # its lines are of one text
+            values = [one for value in self.written(field) for one in value.replace("\n", " ").split(";")]
         if len(values) == 1 and self.form in ("bibtex", "csv", "json"):
             values = _WITHOUT_COMMA.findall(values[0])
         values = map(without_braces, values) if self.form == "bibtex" else values
-        return tuple(dict.fromkeys(one for value in values if not _is_nothing(one := plain_line(value))))
+        return tuple(dict.fromkeys(one for value in values if not _is_nothing(one := plain_line(value).lstrip("*"))))
 
     @cached_property
     def kind(self) -> str:
-        """What it is: "article", "chapter", …; "other" if nothing says so."""
-        words = ("_".join(value.lower().split()) for value in self.all("types"))
-        return next((_KINDS[word] for word in words if word in _KINDS), "other")
+        """What it is: "article", "chapter", …, the one that says most; "other" if nothing says so."""
+        words = ("_".join(one.lower().split()) for value in self.all("types") for one in SEPARATED.split(value))
+        known = [_KINDS[word] for word in words if word in _KINDS]
+        return next((one for one in known if one not in ("article", "book")), next(iter(known), "other"))
 
     @cached_property
     def abstract(self) -> str:
@@ -136,7 +148,8 @@ class _Fields(EntryFields):
                 is_pmid = kind.upper() == "PMID"
                 read = normalize_pmid(number) if is_pmid else normalize_pmcid(number)
                 own = own.completed(RecordIds(pmid=read) if is_pmid else RecordIds(pmcid=read))
-        return own
+        registered = filter(None, (normalize_trial(one.rstrip(",")) for one in self.all("authors")))
+        return own.completed(RecordIds(nct=next(registered, "")))  # CENTRAL's registrations have it there
 
     @cached_property
     def accession(self) -> Accession:
@@ -160,41 +173,56 @@ class _Fields(EntryFields):
             return Accession(plain_line(names[0].replace("\n", " ")), number)
         if known := _known_database(" ".join(addresses)):
             return Accession(known, number)
-        return Accession(_OF_FORMS.get(self.form, ""), number if self.form in _OF_FORMS else "")
+        if self.all("citation") and self.form == "csv":
+            return Accession("PubMed", self.own_numbers.pmid)
+        return Accession(
+            _OF_FORMS.get(self.form, ""), number if self.form in _OF_FORMS or self.all("accession") else ""
+        )
 
     def described(self) -> dict[str, object]:
         """The fields that describe the publication, without its numbers."""
-        container, kind, title = self.line("journal"), self.kind, without_retraction_mark(self.line("title"))
+        cited = self._cited
+        container, kind = self.line("journal") or cited.journal, self.kind
+        title = without_retraction_mark(self.line("title"))
         journal = "" if kind in ("book", "chapter") else container
         short, version = self.line("journal_abbreviation"), self.line("version")
-        first, last = self.line("pages").replace("--", "-").translate(_HYPHENS), self.line("last")
+        first, last = (self.line("pages") or cited.pages).replace("--", "-").translate(_HYPHENS), self.line("last")
         pages = "-".join(dict.fromkeys(one for one in (first, last) if _PAGE.match(one)))
         serials = re.findall(r"[0-9X-]{8,17}", " ".join(self.all("serials")).upper().translate(_HYPHENS))
         digits = {one: len(one.replace("-", "")) for one in serials}
         mesh = (one.strip("*").partition("/")[0].strip("*") for one in self.listed("mesh_terms"))
-        types = self.listed("types") if self.form == "nbib" else ()
-        names = ("volume", "issue", "publisher", "publisher_place", "url")
+        types = [one for one in self.listed("publication_types") if not BARE_DOI.search(one)]
+        own_types = {_TYPES[kind]: None} if kind in _TYPES else {}
+        is_retracted = title != self.line("title") or "Retracted Publication" in types
         return {
-            **{name: self.line(name) for name in names},
+            **{name: self.line(name) for name in ("publisher", "publisher_place")},
+            **{name: self.line(name) or getattr(cited, name) for name in ("volume", "issue")},
+            "url": next(iter("\n".join(self.all("url")).split()), ""),
             "vernacular_title": self.line("vernacular_title") or self._said(_ORIGINAL_TITLE),
             **{name: self.listed(name) for name in ("keywords", "substances", "grants", "registrations")},
             "authors": tuple(self._people("authors")),
             "editors": tuple(self._people("editors")) if kind in ("book", "chapter") else (),
             **self._dates(),
-            "status": "retracted" if title != self.line("title") else "unchecked",
+            "status": "retracted" if is_retracted else "unchecked",
             "title": title,
             "journal": journal,
             "journal_abbreviation": short if short != journal and journal else "",
             "book_title": {"book": self.line("title"), "chapter": self.line("book_title") or container}.get(kind, ""),
-            "pages": pages,
+            "pages": pages.rstrip("-"),
             "version": "" if _YEAR.match(version) else version,  # EndNote has a date there
             "issn": next((f"{one[:4]}-{one[-4:]}" for one, count in digits.items() if count == 8), ""),
             "isbn": next((one for one, count in digits.items() if count in (10, 13)), ""),
             "language": ", ".join(map(language_code, self._languages())),
-            "publication_types": (_TYPES[kind],) if kind in _TYPES else types,
+            "publication_types": tuple(own_types | dict.fromkeys(types)),
             "mesh_terms": tuple(dict.fromkeys(mesh)),
             "accessions": tuple(dict.fromkeys(one for one in (self.accession, *self._noted()) if any(one))),
         }
+
+    @cached_property
+    def _cited(self) -> Statements:
+        """What a line such as "J Foo. 2020;1:2-3" says, where journal and volume have no fields of their own."""
+        lines = [] if self.line("journal") and self.line("volume") else self.all("citation")
+        return read_reference(f"Berg J. What it is about. {lines[0]}").says if lines else Statements()
 
     def _said(self, pattern: re.Pattern[str]) -> str:
         """What a line of the notes says, as this server's exports write it."""
@@ -202,16 +230,21 @@ class _Fields(EntryFields):
         return next((one[1] for one in found if one), "")
 
     def _noted(self) -> Iterator[Accession]:
-        """Further databases and numbers, as this server's exports write them."""
+        """Further databases and numbers, as this server's exports and CENTRAL write them."""
         for one in filter(None, self._said(_ACCESSIONS).split("; ")):
             database, _, number = one.rpartition(" ")
             yield Accession(database, number)
+        for value in self.all("elsewhere"):  # CENTRAL: "PUBMED 21314913,EMBASE 643589775"
+            for number in _IN_EMBASE.findall(value):
+                yield Accession("Embase", f"L{number}")
 
     def _languages(self) -> list[str]:
         return [one for value in self.all("language") for one in re.split(r"[,;\n]\s*| and ", value) if one]
 
     def _people(self, field: str) -> Iterator[AuthorName]:
         for value in self.names(field):
+            if normalize_trial(value.rstrip(",")):
+                continue
             if value.endswith(","):  # a group, as RIS marks it
                 yield AuthorName(value.rstrip(", "))
             elif value.lower().strip(".") not in (*OTHERS, "[no author name available]"):
@@ -233,22 +266,30 @@ class _Fields(EntryFields):
     def decided(self) -> tuple[str, Verdict, str, tuple[str, ...]]:
         """The notes as plain text, the decision, its reason, and the tags, also as Rayyan, ASReview and Covidence write
         them into notes. Where people disagree there is no decision, and the notes keep what each said."""
-        notes = "\n".join(plain_abstract(one) for one in self.all("notes") if not _OF_DATABASES.match(one.strip()))
-        told = dict[str, str](_RAYYAN.findall(notes))
+        lines = [*self._noted_lines()]
+        told = {name: value.strip() for line in lines for name, value in _RAYYAN.findall(line)}
         votes: set[Verdict] = {_verdict(vote) for vote in _VOTE.findall(told.get("INCLUSION", ""))}
-        marks: set[Verdict] = {one for mark in _ASREVIEW.findall(notes) if (one := _verdict(mark))}
-        own = _verdict(self.line("decision"))
+        marks: set[Verdict] = {one for line in lines for mark in _ASREVIEW.findall(line) if (one := _verdict(mark))}
         found = votes or marks
-        said_once = next(iter(found)) if len(found) == 1 else _verdict("")
-        decision: Verdict = own or said_once
-        covidence = _COVIDENCE.search(notes)
-        reason = self.line("reason") or told.get("EXCLUSION-REASONS", "").strip() or (covidence[1] if covidence else "")
+        decision: Verdict = _verdict(self.line("decision")) or (next(iter(found)) if len(found) == 1 else "")
+        covidence = next(filter(None, map(_COVIDENCE.search, lines)), None)
+        reason = self.line("reason") or told.get("EXCLUSION-REASONS", "") or (covidence[1] if covidence else "")
         labels = (clean_line(one) for one in told.get("LABELS", "").split(","))
-        said = [text for text, is_name in _QUOTED.findall(told.get("NOTES", "")) if not is_name]
-        kept = notes if len(votes) > 1 else _RAYYAN.sub("", notes)
-        lines = (_NUMBERED.sub("", _ASREVIEW.sub("", line)).strip(" |") for line in (*kept.split("\n"), *said))
-        notes = "\n".join(line for line in lines if line and not _OF_DATABASES.match(line))
+        if decision or not votes:
+            lines = [_RAYYAN.sub("", line) for line in lines]
+        lines += [text for text, is_name in _QUOTED.findall(told.get("NOTES", "")) if not is_name]
+        kept = (_NUMBERED.sub("", _ASREVIEW.sub("", line)).strip(" |") for line in lines)
+        notes = "\n".join(filter(None, kept))
         return notes, decision, reason if decision else "", (*self.listed("tags"), *filter(None, labels))
+
+    def _noted_lines(self) -> Iterator[str]:
+        """The lines of the notes that no database wrote; a list of references goes on to the end of its note."""
+        for note in self.all("notes"):
+            for line in plain_abstract(note).split("\n"):
+                if line.startswith("References:"):
+                    break
+                if not _OF_DATABASES.match(line.strip()):
+                    yield line
 
 
 def _is_nothing(text: str) -> bool:

@@ -13,5 +13,6 @@ from __future__ import annotations
 from deepcritical_mcp.search.references.agreement import Agreement as Agreement
 from deepcritical_mcp.search.references.title_places import are_similar as are_similar
 from deepcritical_mcp.search.references.title_places import title_agreement as title_agreement
+from deepcritical_mcp.search.references.written import Statements as Statements
 from deepcritical_mcp.search.references.written import WrittenReference as WrittenReference
 from deepcritical_mcp.search.references.written import read_reference as read_reference

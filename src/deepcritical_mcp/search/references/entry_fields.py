@@ -18,7 +18,9 @@ _FORMS: Sequence[LibraryForm] = get_args(LibraryForm)
 _ROWS = [[cell.strip() for cell in row.split("|")] for row in data_lines(__file__, "entry_fields.txt")]
 _NAMES = {row[0]: [[set(names.split("+")) for names in cell.split(", ")] for cell in row[1:]] for row in _ROWS}
 """By field, for each form: sets of names that count together; the first that is filled counts."""
-PMID = re.compile(r"(?:^|\b(?:PubMed|PMID:?|NLM)\s?)([1-9][0-9]{0,7})(?=\s*(?:$|[\[,;]))", re.IGNORECASE)
+PMID = re.compile(
+    r"(?:^|\b(?:PubMed|PMID:?|NLM)\s?)([1-9][0-9]{0,7})(?=(?:\.0)?\s*(?:$|[\[;]|,(?![0-9])))", re.IGNORECASE
+)
 """A PMID in a field for numbers."""
 OTHERS = ("others", "et al")
 """What stands for the rest of the authors."""
