@@ -28,7 +28,7 @@ from deepcritical_mcp.models import (
     status_label,
     vancouver,
 )
-from deepcritical_mcp.models.evidence import decision_of
+from deepcritical_mcp.models.evidence import decision_of, is_open_claim
 from deepcritical_mcp.models.publication import Bibliography
 from deepcritical_mcp.text import FUNCTION_WORDS, MONTHS, cut_at_sentence, normalized
 from deepcritical_mcp.urls import normalize_url
@@ -202,6 +202,7 @@ class Reference:
         """The status note, and what no format has a field for, a sentence each."""
         one = self.publication
         accessions = [" ".join(each) for each in one.accessions if each.number and each.number != one.pmid]
+        refuted = [claim for claim in one.claims if self.is_of_library and not is_open_claim(claim)]
         is_registered = self.form == "trial" or any(one.nct in number for number in one.registrations)
         facts = (
             (one.is_ahead_of_print, "Epub ahead of print."),
@@ -211,7 +212,8 @@ class Reference:
             (one.book_years, f"Book published {one.book_years}."),
             (one.revised_date != UNKNOWN_DATE, f"Updated {one.revised_date}."),
             (accessions, f"Accession numbers: {'; '.join(accessions)}."),
-            (self.is_of_library and one.claims, NOT_CHECKED),
+            (self.is_of_library and any(map(is_open_claim, one.claims)), NOT_CHECKED),
+            (refuted, f"Given in a library: {'; '.join(refuted)}."),
         )
         return tuple(filter(None, (self.status_note, *(fact for applies, fact in facts if applies), self.data_note)))
 

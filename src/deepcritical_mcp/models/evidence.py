@@ -292,7 +292,7 @@ class Publication(Bibliography):
         if self.is_record or self.is_own_note:
             return RecordIds()
         found = RecordIds()
-        for one in self.claims:
+        for one in filter(is_open_claim, self.claims):
             doi = normalize_doi(one) if one.startswith("doi:") else ""
             read = RecordIds(normalize_pmid(one), normalize_pmcid(one), doi, normalize_trial(one))
             found = found.completed(read)
@@ -301,10 +301,14 @@ class Publication(Bibliography):
     def as_claim(self) -> Self:
         """The same with its numbers as claims: a page or text under its own address."""
         ids = RecordIds(self.pmid, self.pmcid, self.doi, self.nct).completed(record_ids(self.url))
-        named = (f"PMID {ids.pmid}", ids.pmcid, f"doi:{normalize_doi(ids.doi)}", ids.nct)
-        claims = tuple(one for one, number in zip(named, ids, strict=False) if number)
-        bare = self.model_copy(update={**RecordIds()._asdict(), "claims": united(self.claims, claims)})
+        bare = self.model_copy(update={**RecordIds()._asdict(), "claims": united(self.claims, _as_claims(ids))})
         return bare.model_copy(update={"id": publication_id(bare)})
+
+    def with_refuted(self, ids: RecordIds, why: str) -> Self:
+        """The same, where it is told of the claims of these numbers why they do not hold."""
+        refuted = {*_as_claims(ids)}
+        claims = (f"{one} ({why})" if one in refuted else one for one in self.claims)
+        return self.model_copy(update={"claims": tuple(dict.fromkeys(claims))})
 
     @property
     def awaits_pubmed(self) -> bool:
@@ -391,6 +395,16 @@ def decision_line(publication: Publication) -> str:
     """The decision and the tags, "excluded: no control group; tags: rct, adults"; "" if there is neither."""
     tags = f"tags: {', '.join(publication.tags)}" if publication.tags else ""
     return "; ".join(filter(None, (decision_of(publication), tags)))
+
+
+def _as_claims(ids: RecordIds) -> tuple[str, ...]:
+    named = (f"PMID {ids.pmid}", ids.pmcid, f"doi:{normalize_doi(ids.doi)}", ids.nct)
+    return tuple(one for one, number in zip(named, ids, strict=False) if number)
+
+
+def is_open_claim(claim: str) -> bool:
+    """Whether nothing is known about a claimed number; why one does not hold stands behind it, in brackets."""
+    return " (" not in claim
 
 
 def split_text_id(id: str) -> tuple[str, int]:

@@ -383,7 +383,10 @@ def _entries(text: str, form: LibraryForm) -> Iterator[WrittenEntry]:
 def form_at_start(text: str) -> LibraryForm | Literal[""]:
     """The form of the entry that a text begins with; "" if it begins with none."""
     beginning = text[:MAX_PREAMBLE].lstrip()
-    return next((form for form, start in _STARTS if start.match(beginning)), "")
+    for form, start in _STARTS:
+        if start.match(beginning):
+            return form
+    return ""
 
 
 def first_entry(text: str) -> tuple[WrittenEntry, LibraryForm] | None:

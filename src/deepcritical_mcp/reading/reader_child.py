@@ -48,6 +48,7 @@ _READERS = {
     LIBRARY_FILE: "deepcritical_mcp.reading.library_entries:read_library",
     "application/x-office": "deepcritical_mcp.reading.office:read_office",
     "application/pdf": "deepcritical_mcp.reading.pdf:read_pdf",
+    "text/markdown": "deepcritical_mcp.reading.user_text:read_own_file",
     "text/plain": "deepcritical_mcp.reading.web_page:read_plain_text",
 }
 _REASONS: Mapping[type[Exception], str] = {

@@ -13,9 +13,9 @@ from itertools import pairwise
 
 from markdown_it import MarkdownIt
 
-from deepcritical_mcp.reading import TABLE_CAPTION, Block, Reading, Section, assembled, bounded, outline
+from deepcritical_mcp.reading import TABLE_CAPTION, Block, PageReading, Reading, Section, assembled, bounded, outline
 from deepcritical_mcp.reading.web_page import blocks_of_html
-from deepcritical_mcp.text import data_lines
+from deepcritical_mcp.text import clean_text, data_lines, decoded
 
 SHORT_NOTE = 1_000
 """Characters: in plain text of no more, no line is taken for a heading."""
@@ -46,6 +46,13 @@ def read_own_text(content: str) -> tuple[Reading, str]:
     body, parts = assembled(sections)
     has_parts = len(content) > LONG_TEXT or any(one.kind == "table" or one.path for one in sections)
     return bounded(Reading(body, parts)) if body and has_parts else Reading(body or content), title
+
+
+def read_own_file(content: bytes, *, url: str = "", charset: str = "") -> PageReading:
+    """A file of text or Markdown, with the title that it gives itself."""
+    reading, title = read_own_text(clean_text(decoded(content, charset)))
+    reading = replace(reading, fields={"title": title} if title else {})
+    return PageReading(reading, "full_text" if reading.content else "no_text")
 
 
 def _read(content: str) -> list[Block]:

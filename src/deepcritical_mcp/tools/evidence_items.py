@@ -206,7 +206,7 @@ def problem_of(item: EvidenceItem) -> str:
         return problem
     sought = (item.pmid, item.doi, item.pmcid, item.nct, item.url, item.reference)
     if clean_line(item.file):
-        alone = not (any(map(clean_line, (*sought, item.title))) or item.verdict)
+        alone = not (any(map(clean_line, (*sought, item.title, item.reason))) or item.verdict)
         return "" if alone else "file brings in what it holds: pass file, with content and tags at most"
     if not clean_text(item.content) and not any(map(clean_line, sought)):
         return "content is empty: pass content, or one of pmid, doi, pmcid, nct, url, reference to fetch a record"

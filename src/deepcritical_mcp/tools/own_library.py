@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from deepcritical_mcp.errors import InvalidInputError, ProviderError
 from deepcritical_mcp.models import DECLARED, AddedItem, DuplicateItem, FileResult, vancouver
 from deepcritical_mcp.search.library.files import UserFiles
-from deepcritical_mcp.text import clean_line, clean_text
+from deepcritical_mcp.text import clean_line, clean_text, counted
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, is_local, progress_of
 from deepcritical_mcp.tools.evidence_items import NOT_THE_SAME, EvidenceItem, kept_id
 
@@ -32,17 +32,18 @@ MAX_FILES = 40
 
 
 class Imported(NamedTuple):
-    """What became of items that name files, by their places in the call."""
+    """What became of items that name files, by their places in the call; and what a check of numbers found meanwhile."""
 
     told: Sequence[FileResult] = ()
     problems: Mapping[int, str] = {}
     done: Set[int] = frozenset()
+    checked: str = ""
 
     @property
     def next_steps(self) -> Sequence[str]:
         """What the model can do next."""
-        checked = CHECKED_LATER if any(one.read for one in self.told) else ""
-        return (checked, TO_DECIDE if any(one.unsure for one in self.told) else "")
+        later = CHECKED_LATER if any(one.new and one.read for one in self.told) else ""
+        return (self.checked, later, TO_DECIDE if any(one.unsure for one in self.told) else "")
 
 
 def has_file(item: EvidenceItem) -> bool:
@@ -63,8 +64,12 @@ def shortened(told: Sequence[FileResult]) -> tuple[FileResult, ...]:
     shown = {index for index, one in enumerate(told) if one.unread or one.unsure or index == len(told) - 1}
     shown |= {*[index for index in range(len(told)) if index not in shown][: max(0, MAX_FILES - len(shown))]}
     rest = [one for index, one in enumerate(told) if index not in shown]
+    documents = [one.detail.startswith("the full text of") for one in rest if not one.read]
+    texts = sum(documents)
     summed = FileResult(
         file=f"{len(rest):,} more files, read whole",
+        detail=f"{counted(len(documents), 'document')} of them: {texts:,} the full text of its paper, "
+        f"{len(documents) - texts:,} your own",
         read=sum(one.read for one in rest),
         new=sum(one.new for one in rest),
         known=sum(one.known for one in rest),
@@ -88,9 +93,10 @@ async def imported(ctx: ToolContext, items: Mapping[int, EvidenceItem], session:
             told += await library.bring_in(files, session.store, progress_of(ctx))
         except (InvalidInputError, ProviderError) as error:
             problems[index] = error.message
+    checked = library.found(session.store)
     if any(one.read for one in told):
         library.check_later(session.store)
-    return Imported(told, problems, items.keys())
+    return Imported(told, problems, items.keys(), checked)
 
 
 class Declared(NamedTuple):

@@ -3,24 +3,22 @@ page says, checked against the record; everything else is the user's own."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import AsyncIterator, Sequence
 from pathlib import PurePath
-
-from anyio.to_thread import run_sync
+from typing import NamedTuple
 
 from deepcritical_mcp.errors import UnreadableDocumentError
-from deepcritical_mcp.evidence.identity import Identity, bears_out, identity_of
+from deepcritical_mcp.evidence.identity import bears_out, identity_of
+from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import FILE, NO_TITLE, USER, Publication, Text, merged
-from deepcritical_mcp.reading import PageReading, Reading
+from deepcritical_mcp.models import FILE, NO_ABSTRACT, NO_TITLE, USER, Publication, Text, merged
+from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.reading.reader_process import read_document
-from deepcritical_mcp.reading.user_text import read_own_text
 from deepcritical_mcp.search.copies import page_as_claim
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.references import read_reference
 from deepcritical_mcp.search.references.plain_text import stated_ids
 from deepcritical_mcp.sources.lookup import Wanted
-from deepcritical_mcp.text import clean_text, decoded
 
 MEDIA_TYPES = {
     ".pdf": "application/pdf",
@@ -29,8 +27,8 @@ MEDIA_TYPES = {
     ".html": "text/html",
     ".htm": "text/html",
     ".xhtml": "text/html",
+    **dict.fromkeys((".md", ".markdown", ".txt", ".text", ""), "text/markdown"),
 }
-OWN_TEXTS = (".md", ".markdown", ".txt", ".text", "")
 MAX_PLAIN_TEXT = 5_000_000
 """Bytes."""
 FIRST_PAGE = 4_000
@@ -38,6 +36,12 @@ FIRST_PAGE = 4_000
 MAX_TRIED = 4
 """Numbers on a first page that are looked up: its own, and some that it cites."""
 LEAST_TITLE = 25
+BEGINNING = 20_000
+"""Characters of a document among which the abstract of its paper stands."""
+LEAST_PHRASES, LEAST_SHARE = 20, 0.5
+"""Phrases of an abstract, and the share of them that stands in its paper."""
+BEYOND_ABSTRACT = 3_000
+"""Characters; what has fewer than these and twice its abstract is not the whole paper."""
 SECONDS = 15.0
 
 
@@ -47,25 +51,28 @@ async def read_own_document(content: bytes, name: str) -> Reading | None:
     Raises:
         UnreadableDocumentError: it is damaged, protected, or has no text.
     """
-    suffix = PurePath(name).suffix.lower()
-    suffix = ".pdf" if content.startswith(b"%PDF-") else suffix
-    if media_type := MEDIA_TYPES.get(suffix):
-        return _titled(await read_document(content, media_type=media_type, url=f"file:///{PurePath(name).name}"))
-    if suffix not in OWN_TEXTS or b"\0" in content[:1_000]:
+    suffix = ".pdf" if content.startswith(b"%PDF-") else PurePath(name).suffix.lower()
+    media_type = MEDIA_TYPES.get(suffix, "")
+    is_text = media_type == "text/markdown"
+    if not media_type or (is_text and b"\0" in content[:1_000]):
         return None
-    if len(content) > MAX_PLAIN_TEXT:
+    if is_text and len(content) > MAX_PLAIN_TEXT:
         raise UnreadableDocumentError(f"A text of more than {MAX_PLAIN_TEXT // 1_000_000} MB is not read: split it.")
-    reading, title = await run_sync(lambda: read_own_text(clean_text(decoded(content))))
-    return replace(reading, fields={"title": title} if title else {})
+    return (await read_document(content, media_type=media_type, url=f"file:///{PurePath(name).name}")).reading
 
 
-def _titled(page: PageReading) -> Reading:
-    return page.reading
+class Recognition(NamedTuple):
+    """The record of the publication that a document is the text of, None if there is none; else the record whose title
+    and author it has, though not its text; and who could not be asked."""
+
+    record: Publication | None = None
+    near: Publication | None = None
+    outage: str = ""
 
 
-async def recognized(reading: Reading, texts: FullTexts) -> tuple[Publication | None, str]:
-    """The record of the publication that a document is the text of: that to which a number or the title on its first
-    page leads, if it has this title and author; None if there is none. And who could not be asked."""
+async def recognized(reading: Reading, texts: FullTexts) -> Recognition:
+    """What a document is the text of: the publication to which a number or the title on its first page leads, if it has
+    this title, author and abstract. Letters, supplements and notes about a paper have the first two."""
     failures = dict[str, None]()
     page = identity_of(page_as_claim(reading))
     headings = " ".join(title for part in reading.parts[:3] for title in part.path)
@@ -73,22 +80,43 @@ async def recognized(reading: Reading, texts: FullTexts) -> tuple[Publication | 
     stated = dict.fromkeys(one.ids for one in stated_ids(beginning) if any(one.ids))
     numbers = [RecordIds(**{name: str(reading.fields.get(name) or "") for name in RecordIds._fields}), *stated]
     wanted = [Wanted(one) for one in numbers if any(one)][:MAX_TRIED]
+    near: Publication | None = None
+    async for record in _candidates(reading, wanted, texts, failures):
+        if bears_out(identity_of(record), page):
+            if _has_text_of(reading, record):
+                return Recognition(record)
+            near = near or record
+    return Recognition(None, near, " ".join(failures))
+
+
+async def _candidates(
+    reading: Reading, wanted: Sequence[Wanted], texts: FullTexts, failures: dict[str, None]
+) -> AsyncIterator[Publication]:
+    """The records to which numbers lead, then those to which titles do; and why some could not be looked up."""
     for lookup in await texts.records.find(wanted, SECONDS) if wanted else ():
         failures |= dict.fromkeys(one.message for one in lookup.failures)
         for record in filter(None, (lookup.record, *lookup.others)):
-            if _is_of(page, record):
-                return record, ""
+            yield record
     for title in _titles(reading):
         (match,) = await texts.references.find([read_reference(f"{title}.")], SECONDS)
         failures |= dict.fromkeys(one.message for one in match.failures)
         for record, _ in (*match.accepted, *match.nearest):
-            if _is_of(page, record):
-                return record, ""
-    return None, " ".join(failures)
+            yield record
 
 
-def _is_of(page: Identity, record: Publication) -> bool:
-    return bears_out(identity_of(record), page)
+def _has_text_of(reading: Reading, record: Publication) -> bool:
+    """Whether a document has the abstract of a record, and much more than that."""
+    abstracts = [one.content for one in record.texts if one.kind == "abstract" and one.content != NO_ABSTRACT]
+    abstract = max(abstracts, key=len, default="")
+    phrases, present = _phrases(abstract), _phrases(f"{reading.abstract}\n{reading.content[:BEGINNING]}")
+    is_there = len(phrases) >= LEAST_PHRASES and len(phrases & present) >= LEAST_SHARE * len(phrases)
+    return is_there and len(reading.content) >= 2 * len(abstract) + BEYOND_ABSTRACT
+
+
+def _phrases(text: str) -> set[tuple[str, ...]]:
+    """Every three words that follow one another."""
+    words = tokens(text)
+    return {*zip(words, words[1:], words[2:], strict=False)}
 
 
 def _titles(reading: Reading) -> list[str]:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.text import clipped
@@ -51,9 +53,10 @@ def permitted_files(given: str, folders: Sequence[Path] | None) -> list[Path]:
             f"Files cannot be read on this server: {_SETTING} names no folder. Set it to the folder of your library, "
             "restart the server, and pass the file again; or pass the file's text as content."
         )
-    shown, path = clipped(given, 200), Path(given.strip()).expanduser()
-    places = [path] if path.is_absolute() or folders is None else [folder / path for folder in folders]
+    shown, path = clipped(given, 200), _as_path(given)
     try:
+        path = path.expanduser()
+        places = [path] if path.is_absolute() or folders is None else [folder / path for folder in folders]
         found = next((place.resolve(strict=True) for place in places if os.path.lexists(place)), None)
         allowed = [folder.resolve() for folder in folders or ()]
     except (OSError, RuntimeError, ValueError):  # a loop of links, a name that no file can have
@@ -73,13 +76,22 @@ def permitted_files(given: str, folders: Sequence[Path] | None) -> list[Path]:
         if not name.startswith(".") and not any(part.startswith(".") for part in Path(place).relative_to(found).parts)
     )
     files = [*islice((one for one in walked if not one.is_symlink()), MAX_FILES + 1)]
+    if not files:
+        raise InvalidInputError(f"{shown} has no files.")
     if len(files) > MAX_FILES:
         raise InvalidInputError(f"{shown} has more than {MAX_FILES:,} files: pass a folder inside it, or single files.")
     return files
 
 
-def file_content(path: Path) -> bytes:
-    """The content of a file that `permitted_files` gave.
+def _as_path(given: str) -> Path:
+    """The path in a text that may be in quotation marks or an address of a file."""
+    bare = given.strip().strip("\"'")
+    is_address = bare.lower().startswith("file://")
+    return Path(url2pathname(urlsplit(bare).path) if is_address else bare)
+
+
+def file_content(path: Path, folders: Sequence[Path] | None) -> bytes:
+    """The content of a file that `permitted_files` gave for these `folders`.
 
     Raises:
         InvalidInputError: it is not a regular file, is too large, or cannot be read.
@@ -87,8 +99,14 @@ def file_content(path: Path) -> bytes:
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
         with os.fdopen(os.open(path, flags), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            opened = os.fstat(file.fileno())
+            if not stat.S_ISREG(opened.st_mode):
                 raise InvalidInputError("It is not a file but a device or the like.")
+            # A folder on the way may have been replaced by a link since it was looked at.
+            place = path.resolve(strict=True)
+            is_inside = folders is None or any(place.is_relative_to(one.resolve()) for one in folders)
+            if not is_inside or not os.path.samestat(opened, place.stat()):
+                raise InvalidInputError("It was moved while it was read.")
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise InvalidInputError(f"It cannot be read: {error.strerror or type(error).__name__}.") from error

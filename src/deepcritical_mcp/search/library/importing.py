@@ -15,12 +15,12 @@ from deepcritical_mcp.models import FileResult, ScreeningMark, vancouver
 from deepcritical_mcp.reading.library_entries import LibraryForm
 from deepcritical_mcp.reading.reader_process import read_library_file
 from deepcritical_mcp.search.full_texts import FullTexts
-from deepcritical_mcp.search.library.documents import MEDIA_TYPES, as_publication, read_own_document, recognized
+from deepcritical_mcp.search.library.documents import as_publication, read_own_document, recognized
 from deepcritical_mcp.search.library.files import UserFiles, file_content, is_zotero, permitted_files
 from deepcritical_mcp.search.library.keeping import keep_records
 from deepcritical_mcp.search.library.records import read_entry
 from deepcritical_mcp.search.library.zotero import import_zotero
-from deepcritical_mcp.text import counted
+from deepcritical_mcp.text import clean_line, counted
 
 FORMS: dict[LibraryForm, str] = {
     "ris": "RIS",
@@ -32,6 +32,17 @@ FORMS: dict[LibraryForm, str] = {
     "xml": "EndNote XML",
     "csv": "table",
 }
+
+_DOCUMENTS = (b"%PDF-", b"PK\x03\x04")
+"""What PDFs, Word's and OpenDocument's files begin with."""
+_HEADINGS = (
+    "it is a table of something else: one of records has headings such as Title, Authors, Year, Journal, DOI, Abstract."
+)
+
+
+def _name(path: Path | str) -> str:
+    """The name of a file, on one line."""
+    return clean_line(Path(path).name)[:200]
 
 
 class Importer:
@@ -51,7 +62,7 @@ class Importer:
             ProviderError: Zotero does not answer; the message says what to do.
         """
         if files.content:
-            name = Path(files.name).name or "the text"
+            name = _name(files.name) or "the text"
             yield await self._one(name, files.content.encode(), files.tags)
             return
         if is_zotero(files.name):
@@ -60,18 +71,19 @@ class Importer:
         paths = await run_sync(permitted_files, files.name, files.folders)
         for number, path in enumerate(paths, 1):
             if len(paths) > 1:
-                await self._progress(number / len(paths), f"{path.name}, file {number:,} of {len(paths):,}")
+                await self._progress(number / len(paths), f"{_name(path)}, file {number:,} of {len(paths):,}")
             try:
-                content = await run_sync(file_content, path)
+                content = await run_sync(file_content, path, files.folders)
             except InvalidInputError as error:
-                yield FileResult(file=path.name, unread=(error.message,))
+                yield FileResult(file=_name(path), unread=(error.message,))
             else:
-                yield await self._one(path.name, content, files.tags)
+                yield await self._one(_name(path), content, files.tags)
 
     async def _one(self, name: str, content: bytes, tags: Sequence[str]) -> FileResult:
         try:
-            is_document = Path(name).suffix.lower() in MEDIA_TYPES or content.startswith(b"%PDF-")
-            library = None if is_document else await read_library_file(content)
+            library = None if content.startswith(_DOCUMENTS) else await read_library_file(content)
+            if library and library.form and not library.entries:
+                return FileResult(file=name, unread=(f"it looks like {FORMS[library.form]}, but has no records.",))
             if library and library.form:
                 form = library.form
                 records = await run_sync(lambda: [read_entry(one, form) for one in library.entries])
@@ -85,20 +97,24 @@ class Importer:
         """Add a document: as the full text of its publication if that is recognized, else as the user's own."""
         reading = await read_own_document(content, name)
         if reading is None or not reading.content:
-            why = "there is no text in it" if reading else "it is none of the formats that can be read"
-            return FileResult(file=name, unread=(f"{why}.",))
-        record, outage = await recognized(reading, self._texts)
-        publication = await run_sync(as_publication, reading, name, record)
+            is_table = Path(name).suffix.lower() in (".csv", ".tsv")
+            why = _HEADINGS if is_table else "it is none of the formats that can be read."
+            return FileResult(file=name, unread=("there is no text in it." if reading else why,))
+        found = await recognized(reading, self._texts)
+        publication = await run_sync(as_publication, reading, name, found.record)
         (outcome,) = await self._store.add_evidence([publication])
         kept = outcome.publication
         if new := [tag for tag in tags if tag not in kept.tags]:
             await self._store.decide([ScreeningMark(kept.id, tags=(*kept.tags, *new))])
-        if record:
-            detail = f"the full text of {kept.id}: {vancouver(record)}"
+        if found.record:
+            is_kept = any(text.content == reading.content for text in kept.texts)
+            stays = "" if is_kept else "; the session has another text of it, which stays"
+            detail = f"the full text of {kept.id}: {vancouver(found.record)}{stays}"
         else:
             sections = counted(len(reading.parts), "section") if reading.parts else "no sections"
-            detail = f"kept as your own document {kept.id}, {sections}: no record has its title and author"
-            detail = f"{detail}; {outage}" if outage else detail
+            near = found.near and f"it has the title and author of {found.near.id}, but not its abstract and text"
+            why = near or "no record has its title and author"
+            detail = "; ".join(filter(None, (f"kept as your own document {kept.id}, {sections}: {why}", found.outage)))
         is_new = outcome.status == "added"
         told = " ".join((detail, *reading.remarks))
         return FileResult(file=name, new=int(is_new), known=int(not is_new), detail=told)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -25,7 +24,6 @@ from deepcritical_mcp.search.library.checking import Checked, check_numbers
 from deepcritical_mcp.search.library.files import UserFiles
 from deepcritical_mcp.search.library.importing import Importer
 
-logger = logging.getLogger(__name__)
 AGAIN = "the rest goes on in the background; send the same item again to learn what became of it"
 
 
@@ -62,6 +60,7 @@ class OwnLibrary:
         self._zotero_url = zotero_url
         self._imports: dict[tuple[str, UserFiles], tuple[_Import, asyncio.Task[None]]] = {}
         self._checks: dict[str, asyncio.Task[None]] = {}
+        self._told: dict[str, str] = {}
 
     async def bring_in(self, files: UserFiles, store: EvidenceStore, progress: Progress) -> list[FileResult]:
         """What became of each file. An import that takes longer than the call has goes on, and a call for the same
@@ -93,6 +92,10 @@ class OwnLibrary:
         task.result()
         return running.told
 
+    def found(self, store: EvidenceStore) -> str:
+        """What the last check that ended found in a session; "" if there was none, or it was told before."""
+        return self._told.pop(store.session_id, "")
+
     def check_later(self, store: EvidenceStore) -> None:
         """Check what a session has that was not checked; the task outlives the call."""
         running = self._checks.get(store.session_id)
@@ -106,7 +109,7 @@ class OwnLibrary:
 
     async def _in_background(self, store: EvidenceStore) -> None:
         with suppress(DeepCriticalError):  # the session was dropped, or another program has it
-            logger.info("library: %s", (await self.check(store)).told)
+            self._told[store.session_id] = (await self.check(store)).told
 
     async def check(self, store: EvidenceStore) -> Checked:
         """Check it now."""
