@@ -10,7 +10,7 @@ from functools import cached_property, reduce
 from itertools import combinations, product
 from typing import Generic, NamedTuple, TypeVar
 
-from deepcritical_mcp.evidence.identity import LEVELS, Identity, contradict, identity_of, reason
+from deepcritical_mcp.evidence.identity import LEVELS, Identity, base_id, contradict, identity_of, reason
 from deepcritical_mcp.evidence.storage.stored_items import dumped
 from deepcritical_mcp.memory import remembering
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication, authority, merged, publication_id
@@ -122,7 +122,10 @@ def combined(cluster: Cluster) -> Publication:
     if len(cluster) == 1:
         return cluster[0].publication
     publication = reduce(merged, (member.publication for member in cluster))
-    return publication.but(id=publication_id(publication))
+    id = publication_id(publication)
+    # A hash of all that they say together would be nobody's, and gone with the next member.
+    is_ones = not id.startswith("text:") or any(base_id(member.publication.id) == id for member in cluster)
+    return publication.but(id=id if is_ones else base_id(cluster[0].publication.id))
 
 
 def clusters_of(members: Iterable[Member]) -> list[Cluster]:

@@ -171,17 +171,18 @@ class Text(Value):
 
 def _merged_texts(first: Sequence[Text], second: Sequence[Text]) -> tuple[Text, ...]:
     """All texts of both. Of two with the same kind and origin, the one with parts is kept, then the longer one; all
-    notes are kept, and the record of a trial besides its whole registration, which has parts."""
+    notes and files are kept, and the record of a trial besides its whole registration, which has parts."""
     kept: dict[tuple[object, ...], Text] = {}
     for text in (*first, *second):
-        is_kept_apart = text.kind == "note" or (text.is_users and text.kind == "page")
+        is_kept_apart = text.kind == "note" or (text.is_users and text.kind == "page") or text.provider == FILE
         place = (text.kind, _is_whole_trial(text), text.is_users, text.content if is_kept_apart else "")
         kept[place] = max(kept.get(place, text), text, key=_fullness)
     return tuple(sorted(kept.values(), key=_rank))
 
 
-def _rank(text: Text) -> tuple[bool, bool, int, bool]:
-    return text.is_users, text.content == NO_ABSTRACT, PREFERENCE.index(text.kind), _is_whole_trial(text)
+def _rank(text: Text) -> tuple[bool, bool, int, bool, bool]:
+    is_none, place = text.content == NO_ABSTRACT, PREFERENCE.index(text.kind)
+    return text.is_users, is_none, place, _is_whole_trial(text), text.provider == FILE
 
 
 def _is_whole_trial(text: Text) -> bool:

@@ -100,8 +100,8 @@ def _closed(line: int, fields: Sequence[tuple[str, list[str]]]) -> Iterator[Writ
         yield WrittenEntry(line, found)
 
 
-MAX_VALUE = 200_000
-"""Characters of a value."""
+MAX_VALUE, MAX_FIELDS = 200_000, 20_000
+"""Characters of a value, and values of an entry."""
 
 
 def json_entries(text: str) -> Iterator[WrittenEntry]:
@@ -172,6 +172,10 @@ def _leaves(element: Element, path: str = "") -> Iterator[tuple[str, str]]:
 
 DELIMITERS = (",", ";", "\t")
 _TITLES = frozenset({"title", "article title", "document title", "primary title", "ti"})
+_OF_RECORDS = frozenset(
+    "author authors author(s) year journal doi pmid abstract source publication volume au py".split()
+)
+"""Words of which the headings of a table of records have one, besides that of the titles."""
 MAX_CELL, MAX_HEAD = 2**31 - 1, 20_000
 """Characters of a cell, and of the line of headings."""
 _BEFORE_TABLE = 10
@@ -188,7 +192,7 @@ def _headings(text: str) -> tuple[list[str], str, int]:
         delimiter = max(DELIMITERS, key=line.count)
         row = next(csv.reader([line[:MAX_HEAD]], delimiter=delimiter), list[str]())
         names = [" ".join(name.lower().split()) for name in row]
-        if len(names) > 1 and not _TITLES.isdisjoint(names):
+        if not _TITLES.isdisjoint(names) and not _OF_RECORDS.isdisjoint(" ".join(names).split()):
             return names, delimiter, number
     return [], "", 0
 
@@ -296,13 +300,25 @@ def bibtex_block(text: str, macros: Mapping[str, str]) -> BibtexBlock:
     if not isinstance(found, Entry):
         return BibtexBlock(raw)
     named = ((next(iter(one.key.split()[-1:]), ""), one.value) for one in found.fields)  # behind a comment
-    fields = ((name.lower(), macros.get(value.lower(), "") or _within(value)) for name, value in named)
+    fields = ((name.lower(), _value(value, macros, is_people=name.lower() in _PEOPLE)) for name, value in named)
     return BibtexBlock(raw, (("type", found.entry_type.lower()), ("key", found.key), *fields))
 
 
-def _within(value: str) -> str:
-    """A value without the braces, even doubled, or quotation marks around it."""
-    for _ in range(2):
+_PEOPLE = ("author", "editor")
+
+
+def _value(value: str, macros: Mapping[str, str], *, is_people: bool) -> str:
+    """A value as text: also `"Journal of " # name`."""
+    pieces = [one.strip() for one in value.split("#")]
+    if not all(_is_enclosed(one) or one.isidentifier() or one.isdecimal() for one in pieces):
+        pieces = [value]
+    return "".join(macros.get(one.lower(), "") or _within(one, 1 if is_people else 2) for one in pieces)
+
+
+def _within(value: str, levels: int = 2) -> str:
+    """A value without the quotation marks or so many levels of braces around it; doubled ones around people make them
+    one group."""
+    for _ in range(levels):
         value = value[1:-1] if _is_enclosed(value) else value
     return value
 
@@ -361,11 +377,21 @@ def read_library(content: bytes) -> LibraryReading:
         found: Iterator[WrittenEntry] = iter(named)
     else:
         found = _entries(text, form)
-    entries = [*islice(found, MAX_ENTRIES + 1)]
+    entries = [*map(_limited, islice(found, MAX_ENTRIES + 1))]
     if len(entries) > MAX_ENTRIES:
         told = f"it and what follows: one file may have {MAX_ENTRIES:,} entries"
         entries[MAX_ENTRIES] = WrittenEntry(entries[MAX_ENTRIES].line, reason=told)
     return LibraryReading(form, entries)
+
+
+def _limited(entry: WrittenEntry) -> WrittenEntry:
+    """The entry, unless it has more than any program writes."""
+    longest = max((len(value) for _, value in entry.fields), default=0)
+    if longest <= MAX_VALUE and len(entry.fields) <= MAX_FIELDS:
+        return entry
+    told = f"it has a field of {longest:,} characters; the limit is {MAX_VALUE:,}"
+    many = f"it has {len(entry.fields):,} fields; the limit is {MAX_FIELDS:,}"
+    return WrittenEntry(entry.line, reason=told if longest > MAX_VALUE else many)
 
 
 _READERS: Mapping[LibraryForm, Callable[[str], Iterator[WrittenEntry]]] = {

@@ -32,7 +32,7 @@ MAX_FILES = 40
 
 
 class Imported(NamedTuple):
-    """What became of items that name files, by their places in the call; and what a check of numbers found meanwhile."""
+    """What became of items that name files, by their places in the call; and what a check of numbers found."""
 
     told: Sequence[FileResult] = ()
     problems: Mapping[int, str] = {}

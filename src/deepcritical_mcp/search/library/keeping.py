@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import SessionFullError
-from deepcritical_mcp.evidence.adding import AddOutcome
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.models import NO_ABSTRACT, FileResult, LoggedQuery, ScreeningMark, Verdict
+from deepcritical_mcp.models import NO_ABSTRACT, FileResult, LoggedQuery, Publication, ScreeningMark, Verdict
 from deepcritical_mcp.search.library.records import LibraryRecord
 from deepcritical_mcp.search.search_steps import new_entry
 from deepcritical_mcp.text import batches, clean_line, counted
@@ -25,7 +25,14 @@ IMPORT = "import"
 _OF_COVIDENCE = re.compile(r"_(included|excluded|irrelevant)_csv_")
 """In the names of its files stands what was decided."""
 _COVIDENCE_SAYS: dict[str, Verdict] = {"included": "included", "excluded": "excluded", "irrelevant": "excluded"}
-Row = tuple[LibraryRecord, AddOutcome]
+
+
+class Row(NamedTuple):
+    """A record of a library, the publication in the session that it is, and whether that is new."""
+
+    record: LibraryRecord
+    kept: Publication
+    is_new: bool
 
 
 async def keep_records(
@@ -39,27 +46,31 @@ async def keep_records(
     """Add records, in their order, from a source of this name and, in words, this form; gives what became of each, too.
     They are found by words at once, and embedded in the background."""
     found = [(one, one.publication) for one in records if one.publication]
-    outcomes = list[AddOutcome]()
+    held = await store.publications([one.own_id for one, _ in found if one.own_id])
+    rows = [Row(one, held[one.own_id], False) for one, _ in found if one.own_id in held]
+    found = [(one, publication) for one, publication in found if one.own_id not in held]
+    total = len(rows) + len(found)
     for some in batches(found, AT_ONCE):
-        with suppress(SessionFullError):
-            outcomes += await store.add_evidence([one for _, one in some], embed=False)
-        await progress(len(outcomes) / len(found), f"{len(outcomes):,} of {counted(len(found), 'record')} of {name}")
-    # A full session keeps what it has: the records that it took come first.
-    rows = [(record, outcome) for (record, _), outcome in zip(found, outcomes, strict=False)]
+        with suppress(SessionFullError):  # it keeps what it has
+            outcomes = await store.add_evidence([one for _, one in some], embed=False)
+            rows += [
+                Row(one, new.publication, new.status == "added") for (one, _), new in zip(some, outcomes, strict=True)
+            ]
+        await progress(len(rows) / total, f"{len(rows):,} of {counted(total, 'record')} of {name}")
     databases = await _log(rows, name, store)
     details = [form, *(f"{count:,} from {database}" for database, count in databases.items() if database)]
     details += await _decided(rows, name, store, tags)
-    if left := len(found) - len(rows):
+    if left := total - len(rows):
         details.append(f"{counted(left, 'record')} not kept, because the session is full")
-    new = sum(one.status == "added" for one in outcomes)
+    new = sum(one.is_new for one in rows)
     result = FileResult(
         file=name,
-        read=len(found),
+        read=total,
         new=new,
-        known=len(outcomes) - new,
+        known=len(rows) - new,
         without_abstract=sum(one.text.content == NO_ABSTRACT for _, one in found),
         unread=_unread(records),
-        unsure=await _unsure([one.publication.id for one in outcomes], store),
+        unsure=await _unsure([one.kept.id for one in rows], store),
         detail="; ".join(details),
     )
     return result, rows
@@ -90,8 +101,7 @@ async def _decided(rows: Sequence[Row], name: str, store: EvidenceStore, tags: S
     """Write the decisions and tags of a file; where the session has another decision, that stays. Says how many."""
     of_file = _OF_COVIDENCE.search(name)
     marks, other = list[ScreeningMark](), list[str]()
-    for record, outcome in rows:
-        kept = outcome.publication
+    for record, kept, _ in rows:
         wanted = record.decision or (_COVIDENCE_SAYS[of_file[1]] if of_file else "")
         verdict = "" if kept.screening else wanted
         other += [kept.id] if wanted not in ("", kept.screening, verdict) else []
@@ -102,6 +112,8 @@ async def _decided(rows: Sequence[Row], name: str, store: EvidenceStore, tags: S
     await store.decide(marks)
     counts = Counter(mark.verdict for mark in marks if mark.verdict)
     told = [f"decisions taken over: {', '.join(f'{count:,} {one}' for one, count in counts.items())}"] if counts else []
+    if undecided := sum(record.is_undecided for record, *_ in rows):
+        told.append(f"{undecided:,} undecided there (maybe, or people disagree), as their notes say")
     if other:
         more = f" and {len(other) - 5:,} more" if len(other) > 5 else ""
         told.append(f"decided otherwise in this session, which stays: {', '.join(other[:5])}{more}")
@@ -110,15 +122,15 @@ async def _decided(rows: Sequence[Row], name: str, store: EvidenceStore, tags: S
 
 async def _log(rows: Sequence[Row], name: str, store: EvidenceStore) -> dict[str, int]:
     """Write an entry of the search log for each database that the records came from, "" for none; gives how many."""
-    by_database = dict[str, list[AddOutcome]]()
-    for record, outcome in rows:
-        named = record.publication.accessions if record.publication else ()
-        by_database.setdefault(next((one.database for one in named), ""), []).append(outcome)
+    by_database = dict[str, list[Row]]()
+    for row in rows:
+        named = row.record.publication.accessions if row.record.publication else ()
+        by_database.setdefault(next((one.database for one in named), ""), []).append(row)
     for database, some in by_database.items():
-        ids = tuple(dict.fromkeys(one.publication.id for one in some))
+        ids = tuple(dict.fromkeys(one.kept.id for one in some))
         entry = new_entry(IMPORT, (), kind="file", source=f"{IMPORT}:{database}", title=database or "Library")
         found = {"total": len(some), "examined": len(some), "ids": ids, "duplicates": len(some) - len(ids)}
-        new = sum(one.status == "added" for one in some)
+        new = sum(one.is_new for one in some)
         query = LoggedQuery(query=clean_line(name), results=len(some))
         await store.log_search(entry.but(queries=(query,), new=new, **found))
     return {database: len(some) for database, some in by_database.items()}

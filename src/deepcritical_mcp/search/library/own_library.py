@@ -16,7 +16,7 @@ from deepcritical_mcp.deadline import (
     seconds_before,
     seconds_for,
 )
-from deepcritical_mcp.errors import DeepCriticalError
+from deepcritical_mcp.errors import DeepCriticalError, InvalidInputError
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import FileResult
 from deepcritical_mcp.search.full_texts import FullTexts
@@ -81,12 +81,15 @@ class OwnLibrary:
         try:
             await asyncio.wait([task], timeout=None if math.isinf(seconds) else seconds)
         except asyncio.CancelledError:  # the caller no longer wants it
+            self._imports.pop(key, None)
             task.cancel()
             raise
         finally:
             running.progress = no_progress
             if task.done():
-                del self._imports[key]
+                self._imports.pop(key, None)
+        if task.cancelled():
+            raise InvalidInputError("Another call ended this import: send it again; what is in it is recognized.")
         if not task.done():
             return [*running.told, FileResult(file=files.name, detail=f"{running.last}: {AGAIN}".lstrip(": "))]
         task.result()

@@ -59,6 +59,8 @@ _SEVERAL = re.compile(r"[A-Z][a-z]{2,8}[-/–][A-Z][a-z]{2,8}|(?:Spring|Summer|A
 _ACCESSION = re.compile(r"[?&]AN=([\w.-]{4,40})|Accession Number: ?([\w.-]{4,40})")
 """In addresses of Ovid and EBSCO, and in EBSCO's notes."""
 _ACCESSIONS = re.compile(r"Accession numbers: ([^.]{1,500}(?:\.(?! |$)[^.]{1,100}){0,20})\.(?: |$)", re.MULTILINE)
+_NAME = re.compile(r"[^\W_][\w+&()/'’-]{0,30}(?: [\w+&()/'’-]{1,30}){0,4}")
+"""Of a database that is not known: no sentence, since it is shown as one."""
 _IN_EMBASE = re.compile(r"EMBASE ([0-9]{7,12})\b")
 _ORIGINAL_TITLE = re.compile(r"^Original title: (.{1,1000})$", re.MULTILINE)
 _WITHOUT_COMMA = re.compile(r"(?:\{[^{}]*\}|[^,])+")
@@ -66,6 +68,7 @@ _RAYYAN = re.compile(r"(?:\| ?)?(?:RAYYAN-|USER-)(INCLUSION|LABELS|EXCLUSION-REA
 _VOTE, _QUOTED = re.compile(r"=>\s?\"?(\w{1,20})"), re.compile(r'"([^"]*)"(=>)?')
 _ASREVIEW = re.compile(r"ASReview_(relevant|irrelevant|not_seen|prior)\W*")
 _COVIDENCE = re.compile(r"Exclusion reason: ?([^;]{1,300});")
+_OWN_ID = re.compile(r"(?:pubmed|doi|nct|url|text):\S{1,300}")
 _DECISIONS: Mapping[str, Verdict] = {
     **dict.fromkeys(("included", "include", "yes", "true", "1", "1.0", "relevant", "i"), "included"),
     **dict.fromkeys(("excluded", "exclude", "no", "false", "0", "0.0", "-1", "irrelevant", "e"), "excluded"),
@@ -80,6 +83,8 @@ class LibraryRecord:
     Attributes:
         line: of the file, from 1.
         files: addresses of its files, as the library gives them.
+        own_id: the id that it had in a session, in a table of this server.
+        is_undecided: whether people disagreed about it, or could not decide.
     """
 
     line: int
@@ -89,6 +94,8 @@ class LibraryRecord:
     decision_reason: str = ""
     tags: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    own_id: str = ""
+    is_undecided: bool = False
 
 
 def read_entry(entry: WrittenEntry, form: LibraryForm) -> LibraryRecord:
@@ -98,14 +105,18 @@ def read_entry(entry: WrittenEntry, form: LibraryForm) -> LibraryRecord:
     fields = _Fields(entry, form)
     if not (fields.line("title") or any(fields.ids)):
         return LibraryRecord(entry.line, reason="it has neither a title nor a number")
-    notes, decision, reason, tags = fields.decided()
+    described = ("authors", "year", "journal", "book_title", "abstract", "publisher")
+    if form == "json" and not (any(fields.ids) or any(map(fields.line, described))):
+        return LibraryRecord(entry.line, reason="it has a title and nothing else that describes a publication")
+    notes, decision, reason, tags, is_undecided = fields.decided()
     library = {"kind": "abstract", "content": fields.abstract or NO_ABSTRACT, "provider": LIBRARY}
     texts = [Text.model_validate(library)]
     texts += [Text(kind="note", content=notes, provider="user")] if notes else []
     described = fields.described() | fields.ids._asdict()
     publication = Publication.model_validate({**described, "source": LIBRARY, "id": "new", "texts": tuple(texts)})
     files = tuple(fields.all("files"))
-    return LibraryRecord(entry.line, publication.as_claim(), "", decision, reason, tags, files)
+    claim = publication.as_claim()
+    return LibraryRecord(entry.line, claim, "", decision, reason, tags, files, fields.own_id, is_undecided)
 
 
 class _Fields(EntryFields):
@@ -148,6 +159,7 @@ class _Fields(EntryFields):
                 is_pmid = kind.upper() == "PMID"
                 read = normalize_pmid(number) if is_pmid else normalize_pmcid(number)
                 own = own.completed(RecordIds(pmid=read) if is_pmid else RecordIds(pmcid=read))
+        own = own.completed(record_ids(self.own_id.replace("pubmed:", "PMID ").replace("nct:", "")))
         registered = filter(None, (normalize_trial(one.rstrip(",")) for one in self.all("authors")))
         return own.completed(RecordIds(nct=next(registered, "")))  # CENTRAL's registrations have it there
 
@@ -169,8 +181,9 @@ class _Fields(EntryFields):
         number, names = clean_line(next(iter(numbers), "")), self.all("database")
         if known := _known_database(" ".join(names)):
             return Accession(known, number)
-        if names and self.form != "csv":  # a table's "source" may be anything
-            return Accession(plain_line(names[0].replace("\n", " ")), number)
+        name = plain_line(next(iter(names), "").replace("\n", " "))
+        if _NAME.fullmatch(name) and self.form != "csv":  # a table's "source" may be anything
+            return Accession(name, number)
         if known := _known_database(" ".join(addresses)):
             return Accession(known, number)
         if self.all("citation") and self.form == "csv":
@@ -263,24 +276,31 @@ class _Fields(EntryFields):
         date = max(known, key=len, default=year) or UNKNOWN_DATE
         return {"date": date, "issue_date": f"{year} {several}" if several and year else ""}
 
-    def decided(self) -> tuple[str, Verdict, str, tuple[str, ...]]:
+    @cached_property
+    def own_id(self) -> str:
+        """The id that it had in a session of this server."""
+        found = _OWN_ID.fullmatch(self.line("own_id"))
+        return found[0] if found else ""
+
+    def decided(self) -> tuple[str, Verdict, str, tuple[str, ...], bool]:
         """The notes as plain text, the decision, its reason, and the tags, also as Rayyan, ASReview and Covidence write
-        them into notes. Where people disagree there is no decision, and the notes keep what each said."""
+        them into notes; and whether there is no decision though people voted: then the notes keep what each said."""
         lines = [*self._noted_lines()]
         told = {name: value.strip() for line in lines for name, value in _RAYYAN.findall(line)}
         votes: set[Verdict] = {_verdict(vote) for vote in _VOTE.findall(told.get("INCLUSION", ""))}
         marks: set[Verdict] = {one for line in lines for mark in _ASREVIEW.findall(line) if (one := _verdict(mark))}
         found = votes or marks
-        decision: Verdict = _verdict(self.line("decision")) or (next(iter(found)) if len(found) == 1 else "")
         covidence = next(filter(None, map(_COVIDENCE.search, lines)), None)
         reason = self.line("reason") or told.get("EXCLUSION-REASONS", "") or (covidence[1] if covidence else "")
+        said = next(iter(found)) if len(found) == 1 else "excluded" if covidence and not found else ""
+        decision: Verdict = _verdict(self.line("decision")) or said
         labels = (clean_line(one) for one in told.get("LABELS", "").split(","))
         if decision or not votes:
             lines = [_RAYYAN.sub("", line) for line in lines]
         lines += [text for text, is_name in _QUOTED.findall(told.get("NOTES", "")) if not is_name]
-        kept = (_NUMBERED.sub("", _ASREVIEW.sub("", line)).strip(" |") for line in lines)
-        notes = "\n".join(filter(None, kept))
-        return notes, decision, reason if decision else "", (*self.listed("tags"), *filter(None, labels))
+        kept = (_COVIDENCE.sub("", _NUMBERED.sub("", _ASREVIEW.sub("", line))).strip(" |") for line in lines)
+        notes, tags = "\n".join(filter(None, kept)), (*self.listed("tags"), *filter(None, labels))
+        return notes, decision, reason if decision else "", tags, bool(votes) and not decision
 
     def _noted_lines(self) -> Iterator[str]:
         """The lines of the notes that no database wrote; a list of references goes on to the end of its note."""

@@ -288,8 +288,8 @@ async def _add_texts(
     wanted = [(row, files) for row in rows if (files := items.files.get(items.keys[row[0].line - 1]))]
     for some in batches(wanted, TEXTS_AT_ONCE):
         added = list[Publication]()
-        for (record, outcome), files in some:
-            kept = outcome.publication.texts
+        for (record, publication, _), files in some:
+            kept = publication.texts
             notes = [one for one in files.notes if one and one not in {text.content for text in kept}]
             new = [Text(kind="note", content=one, provider=USER) for one in notes]
             counts["notes"] += len(new)
