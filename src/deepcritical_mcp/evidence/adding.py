@@ -125,11 +125,12 @@ class Batch:
         self.link(sorted(self.unlinked - self.changed))
         return decisions
 
-    def regroup(self, ids: Sequence[str], mark: str) -> list[Publication]:
-        """Make one publication of several, whose members get a `mark` that says so; without a mark, of those that have
-        any what they are without. Gives what became of them."""
+    def regroup(self, ids: Sequence[str], mark: str | None = None) -> list[Publication]:
+        """Make one publication of several, whose members get a `mark` that says so; with an empty one, of those that
+        have any what they are without; with none, what they are by now. Gives what became of them."""
         members = [member.publication for id in ids for member in self._catalogue.members(id)]
-        changed = [one.but(declared=(*one.declared, mark) if mark else ()) for one in members]
+        marks = [one.declared if mark is None else (*one.declared, mark) if mark else () for one in members]
+        changed = [one.but(declared=marked) for one, marked in zip(members, marks, strict=True)]
         clusters = tuple(clusters_of(map(member_of, changed)))
         self._apply(changed[0], (), Placement(ids[0], 1.0, "", tuple(ids), clusters))
         kept = dict.fromkeys(id for one in changed if (id := self._catalogue.place(one).id))

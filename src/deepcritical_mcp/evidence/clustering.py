@@ -67,7 +67,9 @@ class Placement(NamedTuple):
 
 _UNSET = dict.fromkeys(("found_by", "similar", "declared", "status_notices"), ())
 _VARYING = {"id": "", "accessed": UNKNOWN_DATE, **_UNSET, **WITHOUT_DECISION}
-_FACTS = tuple(name for name in Publication.model_fields if name not in {*_VARYING, "status", "status_checked"})
+_FACTS = tuple(
+    name for name in Publication.model_fields if name not in {*_VARYING, "claims", "status", "status_checked"}
+)
 
 
 @dataclass(frozen=True)
@@ -83,13 +85,14 @@ class Member:
 
     @cached_property
     def facts(self) -> tuple[object, ...]:
-        """What it says, without what changes when the same record is found again, and what the user decided."""
-        return tuple(getattr(self.publication, name) for name in _FACTS)
+        """What it says, without what changes when the same record is found again, what became known about its claims,
+        and what the user decided."""
+        return (*(getattr(self.publication, name) for name in _FACTS), self.publication.given_claims)
 
     @cached_property
     def digest(self) -> str:
         """Tells it apart from others with the same id."""
-        facts = self.publication.with_status("unchecked", "", **_VARYING)
+        facts = self.publication.with_status("unchecked", "", **_VARYING, claims=self.publication.given_claims)
         return hashlib.sha256(dumped(facts).encode()).hexdigest()[:12]
 
     @cached_property

@@ -83,6 +83,7 @@ class Identity:
         id: the one that these facts alone give it, without the digest that tells two with one id apart.
         title: as `tokens`, without what a site adds.
         shown_title: as it is written.
+        place: volume and first page.
         translation: the title in the publication's own language, as `tokens`.
         beginning: how the text of a document begins that was read; "" for others.
         is_record: whether a bibliographic source describes it.
@@ -106,6 +107,7 @@ class Identity:
     date: str
     authors: tuple[AuthorName, ...]
     journal: tuple[str, ...]
+    place: tuple[str, str] | None
     translation: tuple[str, ...]
     beginning: str
     is_record: bool
@@ -133,6 +135,7 @@ def identity_of(publication: Publication) -> Identity:
     title = tokens(bare_title(shown_title, host_of(url))) if shown_title else ()
     words = content_words(title)
     ends = {"begin": " ".join(words[:ENDS]), "end": " ".join(words[-ENDS:])} if words else {}
+    first_page = publication.pages.partition("-")[0].strip().lower()
     declared = frozenset((DECLARED, mark) for mark in publication.declared)
     return Identity(
         numbers=known,
@@ -145,6 +148,7 @@ def identity_of(publication: Publication) -> Identity:
         date="" if publication.date == UNKNOWN_DATE else publication.date,
         authors=publication.authors,
         journal=tokens(publication.journal),
+        place=(publication.volume, first_page) if publication.volume and first_page else None,
         translation=tokens(publication.vernacular_title),
         beginning="" if publication.is_record else _beginning(publication),
         is_record=publication.is_record,
@@ -382,7 +386,8 @@ def bears_out(one: Identity, other: Identity, *, is_named: bool = False) -> bool
         return False
     if _has_title(claim, record, is_sure=bool(names_author(claim, record))):
         return True
-    return not record.is_record and _contents_agree(one, other) in ("same", "like")
+    is_known = record.is_record or any(one.claims.get(part, own) != own for part, own in other.claims.items())
+    return not is_known and _contents_agree(one, other) in ("same", "like")
 
 
 def is_by_author(claim: Identity, record: Identity, *, is_named: bool = False) -> bool:
@@ -478,7 +483,8 @@ def _is_same_document(one: Identity, other: Identity) -> bool:
     known = bool(_same_first_author(one, other) and one.date and other.date)
     agreement = _contents_agree(one, other)
     if not identifies(one.title) or not identifies(other.title):
-        return agreement == "same" and titles == "same" and known and bool(same_journal(one.journal, other.journal))
+        is_said = agreement == "same" or (agreement != "other" and one.place and one.place == other.place)
+        return bool(is_said and titles == "same" and known and same_journal(one.journal, other.journal))
     return agreement == "same" or (agreement != "other" and titles == "same" and known)
 
 

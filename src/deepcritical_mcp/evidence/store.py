@@ -334,6 +334,19 @@ class EvidenceStore(SessionAccess):
             await self._change(marks, change, catalogue)
         return found
 
+    async def rejoin(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Decide anew whether stored publications are the same, two by two, since what they claim has changed."""
+        async with self._session() as catalogue:
+
+            def write(pair: tuple[str, str]) -> None:
+                known = [*dict.fromkeys(catalogue.resolve(id) for id in pair)]
+                if all(known) and len(known) > 1:
+                    Batch(catalogue, self.calibration).regroup(known)
+
+            for pair in pairs:
+                await self._write_alone(partial(write, pair))
+            self._start_indexing(catalogue)
+
     async def declare_same(self, ids: Sequence[str], *, undo: bool = False) -> list[Publication]:
         """Make one publication of those with these ids, whatever they say; or make of each what it was before that.
         Gives what became of them; () if the session does not have all of them."""

@@ -28,8 +28,8 @@ from deepcritical_mcp.models import (
     status_label,
     vancouver,
 )
-from deepcritical_mcp.models.evidence import decision_of, is_open_claim
-from deepcritical_mcp.models.publication import Bibliography
+from deepcritical_mcp.models.evidence import decision_of
+from deepcritical_mcp.models.publication import Bibliography, is_open_claim
 from deepcritical_mcp.text import FUNCTION_WORDS, MONTHS, cut_at_sentence, normalized
 from deepcritical_mcp.urls import normalize_url
 

@@ -105,19 +105,32 @@ def _reach(distinct: Sequence[DistinctSearch]) -> Iterator[str]:
     yield f"Results were collected {order}, {part}." if beyond else "All results were collected."
 
 
+NAMED_FILES = 3
+"""Files of one database that are named; of more, their number."""
+
+
 def _other_methods(log: Sequence[LoggedSearch]) -> Iterator[str]:
     links = [one for one in log if one.kind == "citations"]
     looks = [one for one in log if one.kind == "lookup" and not one.is_check]
     files = [one for one in log if one.kind == "file"]
     if files:
-        named = (f"{plain_line(one.title)}: {one.total:,} from {plain_line(one.queries[0].query)}" for one in files)
-        each = dict.fromkeys(named)
-        yield f"Records exported elsewhere were brought in from files ({'; '.join(each)}), {_period(files)}."
+        told = "; ".join(_brought_in(files))
+        yield f"Records exported elsewhere were brought in from files ({told}), {_period(files)}."
     if links:
         many = counted(len(links), "search", "searches")
         yield f"Citing, cited or similar papers were looked for in {many} ({_period(links)})."
     if looks:
         yield f"Known records were fetched by identifier or reference in {counted(len(looks), 'look-up')}."
+
+
+def _brought_in(files: Sequence[LoggedSearch]) -> Iterator[str]:
+    """How many records came from each database, and in which files; one that was sent again counts once."""
+    by_database = dict[str, dict[str, int]]()
+    for one in files:
+        by_database.setdefault(one.title, {})[one.queries[0].query] = one.total
+    for database, totals in by_database.items():
+        names = ", ".join(map(plain_line, totals)) if len(totals) <= NAMED_FILES else counted(len(totals), "file")
+        yield f"{plain_line(database)}: {sum(totals.values()):,} from {names}"
 
 
 def _updates(repeated: Sequence[LoggedSearch]) -> Iterator[str]:

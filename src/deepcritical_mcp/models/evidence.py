@@ -38,6 +38,7 @@ from deepcritical_mcp.models.publication import (
     Url,
     Value,
     as_of,
+    is_open_claim,
     united,
 )
 from deepcritical_mcp.text import clean_text
@@ -299,6 +300,11 @@ class Publication(Bibliography):
             found = found.completed(read)
         return found.completed(record_ids(self.url))
 
+    @property
+    def given_claims(self) -> tuple[str, ...]:
+        """Its claims without what became known about them."""
+        return tuple(dict.fromkeys(one.partition(" (")[0] for one in self.claims))
+
     def as_claim(self) -> Self:
         """The same with its numbers as claims: a page or text under its own address."""
         ids = RecordIds(self.pmid, self.pmcid, self.doi, self.nct).completed(record_ids(self.url))
@@ -401,11 +407,6 @@ def decision_line(publication: Publication) -> str:
 def _as_claims(ids: RecordIds) -> tuple[str, ...]:
     named = (f"PMID {ids.pmid}", ids.pmcid, f"doi:{normalize_doi(ids.doi)}", ids.nct)
     return tuple(one for one, number in zip(named, ids, strict=False) if number)
-
-
-def is_open_claim(claim: str) -> bool:
-    """Whether nothing is known about a claimed number; why one does not hold stands behind it, in brackets."""
-    return " (" not in claim
 
 
 def split_text_id(id: str) -> tuple[str, int]:

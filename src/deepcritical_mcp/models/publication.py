@@ -236,9 +236,22 @@ def united(first: Iterable[Any], second: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys((*first, *second)))
 
 
+def is_open_claim(claim: str) -> bool:
+    """Whether nothing is known about a claimed number; why one does not hold stands behind it, in brackets."""
+    return " (" not in claim
+
+
+def _united_claims(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
+    """Those of both; what is known about one holds."""
+    both = united(first, second)
+    known = {one.partition(" (")[0] for one in both if not is_open_claim(one)}
+    return tuple(one for one in both if one not in known)
+
+
 FIRST_KNOWN = MergeRule(lambda first, second: first or second)
 FIRST = MergeRule(lambda first, second: first)
 UNION = MergeRule(united)
+CLAIMS = MergeRule(_united_claims)
 FIRST_TITLE = MergeRule(lambda first, second: second if first == NO_TITLE else first)
 FINER_DATE = MergeRule(lambda first, second: second if first == UNKNOWN_DATE or second.startswith(first) else first)
 LATEST_DATE = MergeRule(lambda first, second: max(first, second, key=lambda date: "" if date == UNKNOWN_DATE else date))
@@ -308,7 +321,7 @@ class Bibliography(Value):
     mesh_terms: Annotated[tuple[Line, ...], UNION] = ()
     keywords: Annotated[tuple[Line, ...], UNION] = ()
     registrations: Annotated[tuple[Line, ...], UNION] = ()
-    claims: Annotated[SkipJsonSchema[tuple[Line, ...]], UNION] = ()
+    claims: Annotated[SkipJsonSchema[tuple[Line, ...]], CLAIMS] = ()
     """Numbers that it gives itself, "PMID 1", which no record confirms."""
     status: Annotated[PublicationStatus, GRAVER] = "unchecked"
     status_notices: Annotated[tuple[StatusNotice, ...], UNION] = ()

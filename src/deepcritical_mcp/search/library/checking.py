@@ -71,13 +71,15 @@ async def _unchecked(store: EvidenceStore) -> list[Publication]:
 
 async def _compared(some: Sequence[Publication], lookups: Sequence[Lookup], store: EvidenceStore) -> Checked:
     confirmed, judged, unasked, outage = list[Publication](), list[Publication](), 0, ""
-    others, unknown = list[str](), 0
+    others, unknown, freed = list[str](), 0, list[tuple[str, str]]()
     for claim, lookup in zip(some, lookups, strict=True):
         records = [one for one in (lookup.record, *lookup.others) if one]
         record = next((one for one in records if bears_out(identity_of(one), identity_of(claim))), None)
         if record:
             confirmed.append(record)
-            judged += _without_wrong_numbers(claim, record, is_whole=not lookup.failures)
+            wrong = [*_without_wrong_numbers(claim, record, is_whole=not lookup.failures)]
+            judged += wrong
+            freed += [(record.id, one.id) for one in wrong]
         elif lookup.failures:
             unasked, outage = unasked + 1, lookup.failures[0].message
         else:
@@ -86,6 +88,7 @@ async def _compared(some: Sequence[Publication], lookups: Sequence[Lookup], stor
     await store.set_claims(judged)  # first: a wrong number would keep a record apart from its own paper
     if confirmed:
         await store.add_evidence(confirmed, embed=False)
+        await store.rejoin(freed)
     return Checked(len(confirmed), len(others), unknown, unasked, outage, tuple(others))
 
 

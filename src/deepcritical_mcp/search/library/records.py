@@ -102,6 +102,8 @@ def read_entry(entry: WrittenEntry, form: LibraryForm) -> LibraryRecord:
     """The record that an entry is."""
     if entry.reason:
         return LibraryRecord(entry.line, reason=entry.reason)
+    if form == "json" and any(name.startswith("texts.") for name, _ in entry.fields):
+        return LibraryRecord(entry.line, reason="it is of a session's JSON Lines: import its RIS or its table instead")
     fields = _Fields(entry, form)
     if not (fields.line("title") or any(fields.ids)):
         return LibraryRecord(entry.line, reason="it has neither a title nor a number")
@@ -116,6 +118,8 @@ def read_entry(entry: WrittenEntry, form: LibraryForm) -> LibraryRecord:
     publication = Publication.model_validate({**described, "source": LIBRARY, "id": "new", "texts": tuple(texts)})
     files = tuple(fields.all("files"))
     claim = publication.as_claim()
+    if fields.own_id.startswith(("text:", "url:")):  # a table of this server says too little to tell records apart
+        claim = claim.but(id=fields.own_id)
     return LibraryRecord(entry.line, claim, "", decision, reason, tags, files, fields.own_id, is_undecided)
 
 

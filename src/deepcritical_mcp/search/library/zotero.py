@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import NamedTuple
+from urllib.parse import quote
 
 import anyio
 import httpx
@@ -99,7 +100,7 @@ class Zotero:
         """
         limited = replace(self, client=replace(self.client, max_bytes=MAX_TEXT_BYTES))
         try:
-            found = mapping_of(await limited.read(f"items/{key}/fulltext"))
+            found = mapping_of(await limited.read(f"items/{quote(key, safe='')}/fulltext"))
         except DocumentNotFoundError:
             return "", ()
         units = (
