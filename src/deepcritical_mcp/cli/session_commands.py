@@ -32,7 +32,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.evidence.chunking import passages
 from deepcritical_mcp.evidence.embedding.projection import project
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage.stored_items import KeptSession, with_title
+from deepcritical_mcp.evidence.storage.stored_items import KeptSession, folded_title, with_title
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.identifiers import SESSION_ID
@@ -158,7 +158,8 @@ async def import_into(session: str, files: Sequence[str], tags: Sequence[str], *
 
     async with kept_services() as services:
         kept = await services.sessions.sessions()
-        is_kept = any(one.session_id == session for one in kept) or with_title(kept, session)
+        titled = [one for one in kept if folded_title(one.title) == folded_title(session)]  # not one that begins so
+        is_kept = any(one.session_id == session for one in kept) or with_title(titled, session)
         if not is_kept and SESSION_ID.fullmatch(session):
             raise InvalidInputError(f"There is no session {session}. deepcritical-mcp sessions lists them.")
         registry = services.sessions
@@ -166,7 +167,10 @@ async def import_into(session: str, files: Sequence[str], tags: Sequence[str], *
         told = list[FileResult]()
         for given in files:
             what = UserFiles(given, tags=tuple(tags), folders=None)
-            told += await services.library.bring_in(what, store, _printed)
+            try:
+                told += await services.library.bring_in(what, store, _printed)
+            except DeepCriticalError as error:
+                told.append(FileResult(file=given, unread=(error.message,)))
         for one in told:
             print(one.model_dump_json(exclude_defaults=True) if as_json else one.told)
         checked = await services.library.check(store) if any(one.read for one in told) else None

@@ -173,7 +173,7 @@ def _leaves(element: Element, path: str = "") -> Iterator[tuple[str, str]]:
 DELIMITERS = (",", ";", "\t")
 _TITLES = frozenset({"title", "article title", "document title", "primary title", "ti"})
 _OF_RECORDS = frozenset(
-    "author authors author(s) year journal doi pmid abstract source publication volume au py".split()
+    "author authors author(s) year journal doi pmid abstract source publication volume au py included decision".split()
 )
 """Words of which the headings of a table of records have one, besides that of the titles."""
 MAX_CELL, MAX_HEAD = 2**31 - 1, 20_000

@@ -12,10 +12,19 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import groupby, islice, pairwise, takewhile
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 from deepcritical_mcp.errors import UnreadableDocumentError
-from deepcritical_mcp.reading import Block, PageReading, Reading, Section, assembled, outline
+from deepcritical_mcp.reading import (
+    TABLE_CAPTION,
+    Block,
+    PageReading,
+    Reading,
+    Section,
+    assembled,
+    outline,
+)
+from deepcritical_mcp.reading.pdf_tables import PdfLine, Table, pieces
 from deepcritical_mcp.text import clean_line, counted, data_lines
 
 HYPHEN = "\u0002"
@@ -44,18 +53,6 @@ _MARKS = ".,;:!?()[]\"'“”‘’"
 _ENDS_SENTENCE = re.compile(r"[.!?:;][\"”’)\]]?[0-9,–-]*$")
 
 
-class PdfLine(NamedTuple):
-    """A line of text, or the part of it in one column. Positions in points, from the lower left corner of the page."""
-
-    text: str
-    left: float
-    bottom: float
-    right: float
-    top: float
-    size: float
-    page: int = 0
-
-
 def sections_of(pages: Sequence[Sequence[PdfLine]], heights: Sequence[float]) -> list[Section]:
     """The paragraphs of a document under its headings, or under its pages if no headings are recognized."""
     lines = [
@@ -68,13 +65,31 @@ def sections_of(pages: Sequence[Sequence[PdfLine]], heights: Sequence[float]) ->
     sizes = Counter[float]()
     for line in lines:
         sizes[round(line.size, 1)] += len(line.text)
-    body = sizes.most_common(1)[0][0]
-    words = _whole_words(lines)
-    found = [(block[0].page, _is_heading(block, body), _joined(block, words)) for block in _blocks(lines)]
-    if sum(is_heading for _, is_heading, _ in found) > 1:
-        return outline(Block(_NUMBER.sub("", text, count=1), 1) if head else Block(text) for _, head, text in found)
-    pages_found = groupby(found, key=lambda one: one[0])
-    return [Section(f"s{n + 1}", [one[2] for one in own], path=(f"Page {n + 1}",)) for n, own in pages_found]
+    body, words, pitch = sizes.most_common(1)[0][0], _whole_words(lines), _pitch(lines)
+    found = list[tuple[int, Block]]()
+    for piece in pieces(lines):
+        if isinstance(piece, Table):
+            caption = found.pop()[1].text if found and _is_caption(found[-1][1]) else ""
+            found.append((piece.page, Block(caption, table=(piece.text,))))
+            continue
+        for block in _blocks(piece, pitch):
+            text = _joined(block, words)
+            is_heading = _is_heading(block, body) and not TABLE_CAPTION.match(text)
+            found.append((block[0].page, Block(_NUMBER.sub("", text, count=1), 1) if is_heading else Block(text)))
+    if sum(block.level > 0 for _, block in found) > 1:
+        return outline(block for _, block in found)
+    by_page = (
+        (page, [one._replace(level=0) for _, one in own]) for page, own in groupby(found, key=lambda one: one[0])
+    )
+    return outline(one for page, own in by_page for one in (Block(f"Page {page + 1}", 1), *own))
+
+
+def _is_caption(block: Block) -> bool:
+    return not block.level and block.table is None and TABLE_CAPTION.match(block.text) is not None
+
+
+_GAP = 1.1
+"""Heights of letters between two cells."""
 
 
 def _without_running_lines(pages: Sequence[Sequence[PdfLine]], heights: Sequence[float]) -> Iterator[list[PdfLine]]:
@@ -168,11 +183,15 @@ def _is_heading(block: Sequence[PdfLine], body: float) -> bool:
     return is_large and len(text) <= 200 and any(map(str.isalpha, text)) and not text.endswith((".", ",", ";"))
 
 
-def _blocks(lines: Sequence[PdfLine]) -> Iterator[list[PdfLine]]:
-    """Paragraphs and headings, as lists of lines."""
+def _pitch(lines: Sequence[PdfLine]) -> float:
+    """Points from one line to the next."""
     pairs = ((one, one.bottom - two.bottom) for one, two in pairwise(lines) if one.page == two.page)
     steps = [step for one, step in pairs if 0 < step < 3 * one.size]
-    pitch = median(steps) if steps else 12.0
+    return median(steps) if steps else 12.0
+
+
+def _blocks(lines: Sequence[PdfLine], pitch: float) -> Iterator[list[PdfLine]]:
+    """Paragraphs and headings, as lists of lines."""
     block: list[PdfLine] = []
     for line in lines:
         if block and _begins_anew(block, line, pitch):
@@ -355,6 +374,7 @@ def _lines_of(page: Any, textpage: Any, turned: int) -> tuple[list[PdfLine], flo
     columns; and its height as it is shown."""
     (width, height), (x, y, *_) = page.get_size(), page.get_bbox()
     runs, is_after_space = [_Run()], False
+    spaces, is_generated = [0, 0], False
     for index in range(textpage.count_chars()):
         run, code = runs[-1], int(_raw.FPDFText_GetUnicode(textpage.raw, index))
         code = ord(HYPHEN) if code == 0xFFFE else code
@@ -362,6 +382,8 @@ def _lines_of(page: Any, textpage: Any, turned: int) -> tuple[list[PdfLine], flo
         is_space = character.isspace() and character not in "\r\n"
         if is_space:
             run.text += " "
+            is_generated = _raw.FPDFText_IsGenerated(textpage.raw, index) == 1
+            spaces[is_generated] += 1
         elif character in "\r\n":
             runs.append(_Run(size=run.size))
         elif character == HYPHEN or character >= " ":
@@ -369,6 +391,8 @@ def _lines_of(page: Any, textpage: Any, turned: int) -> tuple[list[PdfLine], flo
             box = _turned((left - x, bottom - y, right - x, top - y), turned, width, height)
             if is_after_space and run.boxes and box[0] - run.boxes[-1][2] > 1.6 * max(run.size, 4):
                 runs.append(run := _Run(size=run.size))
+            if is_after_space and run.boxes and (is_generated or box[0] - run.boxes[-1][2] > _GAP * run.height):
+                run.cuts.append((len(run.text), len(run.boxes), is_generated))
             if not run.text:  # the size as printed: some files scale a font of size 1
                 size = float(_raw.FPDFText_GetFontSize(textpage.raw, index))
                 run.size = size if size > 2 else max(box[3] - box[1], 1.0) * 1.4
@@ -377,7 +401,9 @@ def _lines_of(page: Any, textpage: Any, turned: int) -> tuple[list[PdfLine], flo
             if character == HYPHEN:  # stands for the end of the line too
                 runs.append(_Run(size=run.size))
         is_after_space = is_space
-    return [run.line() for run in runs if run.boxes and run.text.strip()], height
+    # Where most blanks are written, one that PDFium adds stands between two pieces that were written apart.
+    are_apart = 10 * spaces[True] <= spaces[False]
+    return [run.line(are_apart=are_apart) for run in runs if run.boxes and run.text.strip()], height
 
 
 @dataclass
@@ -388,10 +414,33 @@ class _Run:
     text: str = ""
     size: float = 0.0
     boxes: list[Box] = field(default_factory=list[Box])
+    cuts: list[tuple[int, int, bool]] = field(default_factory=list[tuple[int, int, bool]])
 
-    def line(self) -> PdfLine:
-        left, bottom, right, top = zip(*self.boxes, strict=True)
-        return PdfLine(self.text.strip(), min(left), min(bottom), max(right), max(top), self.size)
+    @property
+    def height(self) -> float:
+        """Of its last letters."""
+        return max(top - bottom for _, bottom, _, top in self.boxes[-5:])
+
+    def line(self, *, are_apart: bool) -> PdfLine:
+        """The line; with cells where there are gaps, or blanks that PDFium added, if these are between pieces."""
+        cuts = [(0, 0), *((at, box) for at, box, is_added in self.cuts if not is_added or are_apart)]
+        ends = [*cuts[1:], (len(self.text), len(self.boxes))]
+        cells = [
+            self._part(self.text[at:end], self.boxes[box:last])
+            for (at, box), (end, last) in zip(cuts, ends, strict=True)
+        ]
+        whole = self._part(self.text, self.boxes)
+        return whole._replace(cells=cells if len(cells) > 1 else (), words=[*self._words()])
+
+    def _words(self) -> Iterator[PdfLine]:
+        at = 0
+        for word in self.text.split():
+            yield self._part(word, self.boxes[at : at + len(word)])
+            at += len(word)
+
+    def _part(self, text: str, boxes: Sequence[Box]) -> PdfLine:
+        left, bottom, right, top = zip(*boxes, strict=True)
+        return PdfLine(text.strip(), min(left), min(bottom), max(right), max(top), self.size)
 
 
 def _turned(box: Box, turned: int, width: float, height: float) -> Box:

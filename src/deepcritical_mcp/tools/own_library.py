@@ -114,10 +114,18 @@ async def declared(store: EvidenceStore, items: Mapping[int, EvidenceItem]) -> D
     for index, one in items.items():
         undo = clean_line(one.same_as).lower() == NOT_THE_SAME
         ids = [kept_id(one.id), *([] if undo else [kept_id(one.same_as)])]
+        kept = await store.publications(ids)
+        if unknown := [id for id in ids if id not in kept]:
+            problems[index] = f"{' and '.join(unknown)} is not in this session; list_evidence has the ids"
+            continue
+        if not undo and len({one.id for one in kept.values()}) == 1:
+            problems[index] = f"{' and '.join(ids)} are one item already"
+            continue
+        if undo and not any(one.declared for one in kept.values()):
+            problems[index] = f"{ids[0]} was not declared to be the same as another item"
+            continue
         became = await store.declare_same(ids, undo=undo)
-        if not became:
-            problems[index] = f"{' and '.join(ids)} are not two items of this session; list_evidence has the ids"
-        elif undo:
+        if undo:
             apart += (AddedItem(index=index, id=each.id, reference=vancouver(each)) for each in became)
         else:
             named = {"duplicate_of": became[0].id, "reference": vancouver(became[0])}

@@ -14,7 +14,7 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import FILE, NO_ABSTRACT, NO_TITLE, USER, Publication, Text, merged
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.reading.reader_process import read_document
-from deepcritical_mcp.search.copies import page_as_claim
+from deepcritical_mcp.search.copies import PREVIEW, page_as_claim
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.references import read_reference
 from deepcritical_mcp.search.references.plain_text import stated_ids
@@ -40,8 +40,8 @@ BEGINNING = 20_000
 """Characters of a document among which the abstract of its paper stands."""
 LEAST_PHRASES, LEAST_SHARE = 20, 0.5
 """Phrases of an abstract, and the share of them that stands in its paper."""
-BEYOND_ABSTRACT = 3_000
-"""Characters; what has fewer than these and twice its abstract is not the whole paper."""
+LONG_TEXT = 3_000
+"""Characters beyond twice its abstract that the text of a paper has, if it is not printed."""
 SECONDS = 15.0
 
 
@@ -70,9 +70,10 @@ class Recognition(NamedTuple):
     outage: str = ""
 
 
-async def recognized(reading: Reading, texts: FullTexts) -> Recognition:
+async def recognized(reading: Reading, texts: FullTexts, *, is_printed: bool) -> Recognition:
     """What a document is the text of: the publication to which a number or the title on its first page leads, if it has
-    this title, author and abstract. Letters, supplements and notes about a paper have the first two."""
+    this title, author and abstract. Letters, supplements and notes about a paper have the first two. A text that is not
+    printed, as PDFs are, may be somebody's notes about an abstract, and must be much longer."""
     failures = dict[str, None]()
     page = identity_of(page_as_claim(reading))
     headings = " ".join(title for part in reading.parts[:3] for title in part.path)
@@ -83,7 +84,7 @@ async def recognized(reading: Reading, texts: FullTexts) -> Recognition:
     near: Publication | None = None
     async for record in _candidates(reading, wanted, texts, failures):
         if bears_out(identity_of(record), page):
-            if _has_text_of(reading, record):
+            if _has_text_of(reading, record, is_printed=is_printed):
                 return Recognition(record)
             near = near or record
     return Recognition(None, near, " ".join(failures))
@@ -104,13 +105,14 @@ async def _candidates(
             yield record
 
 
-def _has_text_of(reading: Reading, record: Publication) -> bool:
-    """Whether a document has the abstract of a record, and much more than that."""
+def _has_text_of(reading: Reading, record: Publication, *, is_printed: bool) -> bool:
+    """Whether a document has the abstract of a record, and more than that."""
     abstracts = [one.content for one in record.texts if one.kind == "abstract" and one.content != NO_ABSTRACT]
     abstract = max(abstracts, key=len, default="")
     phrases, present = _phrases(abstract), _phrases(f"{reading.abstract}\n{reading.content[:BEGINNING]}")
     is_there = len(phrases) >= LEAST_PHRASES and len(phrases & present) >= LEAST_SHARE * len(phrases)
-    return is_there and len(reading.content) >= 2 * len(abstract) + BEYOND_ABSTRACT
+    least = len(abstract) + PREVIEW if is_printed else 2 * len(abstract) + LONG_TEXT
+    return is_there and len(reading.content) >= least
 
 
 def _phrases(text: str) -> set[tuple[str, ...]]:

@@ -100,7 +100,7 @@ class Importer:
             is_table = Path(name).suffix.lower() in (".csv", ".tsv")
             why = _HEADINGS if is_table else "it is none of the formats that can be read."
             return FileResult(file=name, unread=("there is no text in it." if reading else why,))
-        found = await recognized(reading, self._texts)
+        found = await recognized(reading, self._texts, is_printed=content.startswith(b"%PDF-"))
         publication = await run_sync(as_publication, reading, name, found.record)
         (outcome,) = await self._store.add_evidence([publication])
         kept = outcome.publication
