@@ -207,11 +207,11 @@ def conflict(one: Identity, other: Identity) -> bool:
 
 
 def _is_of_preprint(preprint: Identity, article: Identity) -> bool:
-    """Whether one is a preprint, and the other the article that it may have become."""
+    """Whether one is a preprint, and the other the article that it may have become, in another journal."""
     own, others = preprint.named, article.named
     by_doi = is_preprint_doi(own.get("doi", "")) and "doi" not in others and ("pmid" in others or "pmcid" in others)
     by_form = preprint.is_preprint and not article.is_preprint and "pmid" in others
-    return "pmid" not in own and (by_doi or by_form)
+    return "pmid" not in own and (by_doi or by_form) and not same_journal(preprint.journal, article.journal)
 
 
 def title_similarity(one: Identity, other: Identity) -> float:
@@ -451,8 +451,9 @@ def _same_doi(one: Identity, other: Identity) -> str:
     if is_translation(one.shown_title, other.shown_title):
         return "same DOI and a translated title"
     titles = one.title, other.title
-    if len(set(map(is_notice, titles))) > 1:
-        return ""
+    are_apart = one.place is not None and other.place is not None and one.place[1] != other.place[1]
+    if len(set(map(is_notice, titles))) > 1 or (are_apart and _contents_agree(one, other) == "other"):
+        return ""  # two abstracts of a supplement
     if is_preprint_doi(one.named["doi"]):
         return "same DOI"
     if "doi" in ({**one.claims, **other.claims}) or _titles_alike(one, other) != "other":

@@ -60,12 +60,20 @@ def are_alike(first: Publication, second: Publication) -> bool:
     return (authors, years, journals).count(False) <= 1
 
 
+def _first_author(publication: Publication) -> str:
+    return str(publication.authors[0]) if publication.authors else ""
+
+
+def _have_same_author(first: Publication, second: Publication) -> bool:
+    return bool(first.authors and second.authors) and same_author(first.authors[0], second.authors[0])
+
+
 def _differences(first: Publication, second: Publication) -> Iterator[str]:
     one, other = identity_of(first), identity_of(second)
     pairs = {
         "title": (first.title, second.title) if tokens(first.title) != tokens(second.title) else ("", ""),
         "year": tuple("" if each.date == UNKNOWN_DATE else each.date[:4] for each in (first, second)),
-        "first author": tuple(str(each.authors[0]) if each.authors else "" for each in (first, second)),
+        "first author": ("", "") if _have_same_author(first, second) else tuple(map(_first_author, (first, second))),
         "journal": (first.journal, second.journal) if same_journal(one.journal, other.journal) is False else ("", ""),
         "volume": (first.volume, second.volume),
         "pages": (first.pages, second.pages),
