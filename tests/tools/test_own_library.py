@@ -152,7 +152,9 @@ async def test_pairs_that_may_be_the_same_are_told_and_declared_and_taken_apart(
         assert (await desk.add(content=other))["files"][0]["unsure"] == []
         apart = await desk.add(id=first, same_as="undo")
         assert (len(apart["added"]), apart["total"]) == (2, 3)
-        assert "are not two items of this session" in await desk.refusal(id=first, same_as="pubmed:9")
+        assert "pubmed:9 is not in this session" in await desk.refusal(id=first, same_as="pubmed:9")
+        assert "are one item already" in await desk.refusal(id=first, same_as=first)
+        assert "was not declared" in await desk.refusal(id=first, same_as="undo")
         assert "same_as goes with id" in await desk.refusal(same_as=first)
 
 
