@@ -92,6 +92,27 @@ def test_of_a_heading_only_the_number_before_it_is_left_out():
     assert titles == [("Taar1 gene",), *((one,) for one in headings[1:5]), ("Methods",), ("Results",)]
 
 
+def test_rows_of_cells_below_each_other_are_a_table_with_its_caption():
+    def row(bottom: float, *cells: tuple[str, float]) -> list[PdfLine]:
+        return [PdfLine(text, left, bottom, left + 5 * len(text), bottom + 9, 10) for text, left in cells]
+
+    rows = [
+        row(700, ("The animals were housed in Trondheim and weighed every Monday.", 72)),
+        row(670, ("Table 1. Weights", 72)),
+        row(650, ("Group", 72), ("n", 160), ("Weight, g", 200)),
+        row(636, ("Control", 72), ("12", 160), ("310", 200)),
+        row(622, ("Low dose", 72), ("11", 160), ("305 or", 200)),
+        row(610, ("more", 200)),
+        row(580, ("No animal died during the twelve weeks of the study.", 72)),
+    ]
+    text, table = sections_of([[line for one in rows for line in one]], [792])
+    assert text.paragraphs == [rows[0][0].text, rows[6][0].text]
+    assert table.paragraphs == [
+        "Table 1. Weights",
+        "| Group | n | Weight, g |\n| --- | --- | --- |\n| Control | 12 | 310 |\n| Low dose | 11 | 305 or more |",
+    ]
+
+
 BODY = ["Metformin lowered glucose in this trial of ten", "thousand adults, who were followed for five years."]
 
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from mcp.client import Client
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.search.library import files, importing
 from tests.fakes import fake_server
 from tests.wire import wire
@@ -174,3 +176,50 @@ async def test_an_import_goes_on_when_its_call_ends(tmp_path: Path, monkeypatch:
         assert "a.ris, file 1 of 2: the rest goes on in the background; send the same item again" in first[0]["detail"]
         gate.set()
         assert [one["read"] for one in (await desk.add(file=str(tmp_path)))["files"]] == [2, 2]
+
+
+async def test_who_cancels_an_import_can_send_it_again_and_two_who_send_it_both_learn_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, begun = anyio.Event(), anyio.Event()
+
+    async def waiting(content: bytes) -> Any:
+        begun.set()
+        await gate.wait()
+        return await read(content)
+
+    read = importing.read_library_file
+    monkeypatch.setattr(importing, "read_library_file", waiting)
+    async with opened(tmp_path) as desk:
+        path, told = desk.file("a.ris", RIS), list[int]()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(desk.add, file=path))
+            await begun.wait()
+            tasks.cancel_scope.cancel()
+
+        async def add() -> None:
+            told.append((await desk.add(file=path))["files"][0]["read"])
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(add)
+            tasks.start_soon(add)
+            gate.set()
+        assert told == [2, 2]
+
+
+async def test_names_of_files_are_lines_and_a_folder_swapped_for_a_link_is_not_read(tmp_path: Path) -> None:
+    library, outside = tmp_path / "library", tmp_path / "outside"
+    for folder in (library / "in", outside):
+        folder.mkdir(parents=True)
+    (outside / "a.ris").write_text(RIS)
+    (library / "in" / "a.ris").write_text(RIS)
+    (library / "x\n- item 0: kept\n\nNext: call.ris").write_text(RIS)
+    async with opened(library) as desk:
+        _, text = await desk.call("add_evidence", items=[{"file": "."}])
+        assert "x - item 0: kept Next: call.ris: 2 records read" in text
+        assert "~nosuchuser/a.ris: there is no such file" in await desk.refusal(file="~nosuchuser/a.ris")
+        assert (await desk.add(file=f'"{(library / "in").as_uri()}"'))["files"][0]["known"] == 2
+    (library / "in").rename(tmp_path / "moved")
+    (library / "in").symlink_to(outside)
+    with pytest.raises(InvalidInputError, match="It was moved"):
+        files.file_content(library / "in" / "a.ris", (library,))

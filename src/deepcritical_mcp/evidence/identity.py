@@ -380,14 +380,14 @@ def bears_out(one: Identity, other: Identity, *, is_named: bool = False) -> bool
     """Whether two descriptions with one number, which at least one of them only claims, are of the same publication: by
     title and first author. What a page or a user leaves out does not count against it, but a text that was read must
     name the record's author, unless another source says that it is a copy (`is_named`). Two claims have no record to
-    confirm them, so their texts may."""
+    confirm them, so their texts may, if they are more than abstracts."""
     record, claim = (one, other) if one.is_record else (other, one)
     if not is_by_author(claim, record, is_named=is_named):
         return False
     if _has_title(claim, record, is_sure=bool(names_author(claim, record))):
         return True
-    is_known = record.is_record or any(one.claims.get(part, own) != own for part, own in other.claims.items())
-    return not is_known and _contents_agree(one, other) in ("same", "like")
+    is_read = one.beginning or other.beginning or not (one.title and other.title)
+    return bool(is_read) and not record.is_record and _contents_agree(one, other) in ("same", "like")
 
 
 def is_by_author(claim: Identity, record: Identity, *, is_named: bool = False) -> bool:

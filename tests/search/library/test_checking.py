@@ -40,13 +40,14 @@ class Records:
     def __init__(self) -> None:
         self.is_reachable = True
         self.asked = list[str]()
+        self.by_doi = dict[str, Publication]()
 
     async def find(self, wanted: Sequence[Wanted], seconds: float) -> list[Lookup]:
         self.asked += [one.ids.pmid for one in wanted]
         if not self.is_reachable:
             down = ProviderUnavailableError("pubmed", "PubMed is down.")
             return [Lookup(one, failures=[down]) for one in wanted]
-        return [Lookup(one, record=RECORDS.get(one.ids.pmid)) for one in wanted]
+        return [Lookup(one, record=RECORDS.get(one.ids.pmid) or self.by_doi.get(one.ids.doi)) for one in wanted]
 
 
 class Texts:
@@ -98,3 +99,36 @@ async def test_what_nobody_could_be_asked_about_is_asked_again(tmp_path: Path) -
         assert (await kept(store))[ZINC].claims == ("PMID 11",)
         records.is_reachable = True
         assert (await library.check(store)).confirmed == 1
+
+
+async def test_a_file_that_is_brought_in_again_changes_nothing_though_its_numbers_do_not_hold(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (library, _, store):
+        for _ in range(3):
+            (told,) = await library.bring_in(UserFiles("a.ris", RIS), store, no_progress)
+            await library.check(store)
+        assert (told.new, told.known) == (0, 3)
+        assert {title: one.claims for title, one in (await kept(store)).items()}["Iron against anaemia"] == (
+            "PMID 13 (of which nobody has a record)",
+        )
+        assert library.found(store) == ""
+        assert not [id for entry in await store.search_log() for id in entry.ids if id not in await store.ids()]
+
+
+async def test_a_wrong_number_beside_a_right_one_keeps_no_paper_apart(tmp_path: Path) -> None:
+    entry = f"TY  - JOUR\nTI  - {ZINC}\nAU  - Berg, Jan\nPY  - 2019\nDO  - 10.1000/zinc\n"
+    async with opened(tmp_path) as (library, records, store):
+        known = published("Zinc works.", source="pubmed", pmid="11", doi="10.1000/zinc", title=ZINC, date="2019")
+        records.by_doi["10.1000/zinc"] = known
+        await library.bring_in(UserFiles("a.ris", f"{entry}C5  - 11\nER  -\n"), store, no_progress)
+        await library.check(store)
+        await library.bring_in(UserFiles("b.ris", f"{entry}C5  - 99\nER  -\n"), store, no_progress)
+        await library.check(store)
+        assert [*await store.ids()] == ["pubmed:11"]
+
+
+async def test_two_unchecked_records_with_one_number_are_one_only_if_their_titles_agree(tmp_path: Path) -> None:
+    first = f"{RIS.split('ER  -')[0]}AB  - Background: One.\nER  -\n"
+    both = first + first.replace(ZINC, "Smoking in pregnancy: a cohort")
+    async with opened(tmp_path) as (library, _, store):
+        await library.bring_in(UserFiles("a.ris", both), store, no_progress)
+        assert len(await store.ids()) == 2

@@ -9,6 +9,7 @@ from deepcritical_mcp.reading.library_entries import read_library
 from deepcritical_mcp.search.library.records import LibraryRecord, read_entry
 
 TITLE = "Zinc for venous ulcers of the leg: a randomised trial"
+BERG = AuthorName("Berg", "Jan")
 
 
 def records(text: str | bytes) -> list[LibraryRecord]:
@@ -307,3 +308,77 @@ def test_bytes_of_other_encodings() -> None:
     for encoding in ("utf-8", "latin-1", "utf-16"):
         assert publication(text.encode(encoding)).authors == (AuthorName("Müller", "Jörg"),)
     assert publication(text.replace("\n", "\r").encode()).authors == (AuthorName("Müller", "Jörg"),)
+
+
+OVID = (
+    f"<1. >\nDB  - Embase\nUI  - 621381829\nTI  - {TITLE}\nSO  - J Wounds. 12 (3) (pp 101-110), 2020.\nAU  - Berg J.\n"
+)
+PUBMED_CSV = (
+    "PMID,Title,Authors,Citation,Journal/Book,Publication Year\n"
+    f'"31234567","{TITLE}","Doe J, Roe RS Jr, EAGLE Group.","J Wounds. 2019 Jun 5;12(3):101-110.",J Wounds,2019\n'
+)
+EMBASE_XML = (
+    f'<xml xmlns="http://x.org"><records><record><titles><title>{TITLE}</title></titles><notes>L633287662&#xD;x</notes>'
+    "<remote-database-name>Embase&#xD;Medline</remote-database-name></record></records></xml>"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        (OVID, "pages", "101-110"),
+        (OVID, "journal", "J Wounds"),
+        (PUBMED_CSV, "volume", "12"),
+        (PUBMED_CSV, "accessions", (Accession("PubMed", "31234567"),)),
+        (PUBMED_CSV, "authors", (AuthorName("Doe", "J"), AuthorName("Roe", "RS", "Jr"), AuthorName("EAGLE Group"))),
+        (EMBASE_XML, "accessions", (Accession("Embase", "L633287662"),)),
+        (f'title,authors,pmid\n{TITLE},X,"31,234,568"\n', "claims", ()),
+        (f"title,authors,pmid\n{TITLE},X,31234567.0\n", "claims", ("PMID 31234567",)),
+        (f"title,authors\n{TITLE},\"['Marx, Karl', 'Berg, Jan']\"\n", "authors", (AuthorName("Marx", "Karl"), BERG)),
+        (f'@article{{a, title = "{TITLE}", journal = "J " # "Wounds"}}', "journal", "J Wounds"),
+        (f"@misc{{a, title={{{TITLE}}}, author={{{{Care and Cure}}}}}}", "authors", (AuthorName("Care and Cure"),)),
+        (f"PMID- 1\nTI  - {TITLE}\nPT  - Retracted Publication\n", "status", "retracted"),
+        (f"TY  - JOUR\nTI  - {TITLE}\nM3  - Preprint\nER  -\n", "publication_types", ("Preprint",)),
+        (f"TY  - JOUR\nTI  - {TITLE}\nAU  - NCT03339999,\nER  -\n", "claims", ("NCT03339999",)),
+        (f"TY  - JOUR\nTI  - {TITLE}\nAU  - Press, I.\nER  -\n", "authors", (AuthorName("Press", "I."),)),
+        (f"TY  - JOUR\nTI  - {TITLE}\nDB  - ; all were screened. None was retracted\nER  -\n", "accessions", ()),
+        (f"TY  - JOUR\nTI  - {TITLE}\nAB  - {'.' * 60_000}z\nER  -\n", "title", TITLE),
+    ],
+)
+def test_what_programs_write_elsewhere_is_found(text: str, field: str, value: object) -> None:
+    assert getattr(publication(text), field) == value
+
+
+def test_a_damaged_letter_leaves_the_others() -> None:
+    text = f"TY  - JOUR\nTI  - {TITLE}\nAU  - Müller, Jörg\nER  - \n".encode() + b"TY  - JOUR\nTI  - A \xe9\nER  - \n"
+    one, other = records(text)
+    assert one.publication
+    assert one.publication.authors == (AuthorName("Müller", "Jörg"),)
+    assert other.publication
+    assert other.publication.title == "A \ufffd"
+
+
+def test_a_quotation_mark_that_nothing_closes_takes_no_other_row_in() -> None:
+    rows = f'Title,Authors,Year\n{TITLE},Berg,2019\n"Iron,Oka,2020\nCopper,"Li\nWu",2021\n'
+    assert [one.publication and one.publication.date for one in records(rows)] == ["2019", "2020", "2021"]
+    wos = 'PT\tAU\tTI\tUT\nJ\tDoe, J\t"Iron, no end\tWOS:1\nJ\tDoe, J\tCopper\tWOS:2\n'
+    assert [one.publication and one.publication.title for one in records(wos)] == ['"Iron, no end', "Copper"]
+
+
+def test_what_is_no_library_is_not_read_as_one() -> None:
+    assert read_library(b"title,name,age\nMr,Doe,50\n").form == ""
+    assert not record('{"a": 1, "title": "x"}').publication
+    (huge,) = records(f"TY  - JOUR\nTI  - {TITLE}\nN1  - {'a' * 300_000}\nER  -\n")
+    assert huge.reason == "it has a field of 300,000 characters; the limit is 200,000"
+
+
+def test_votes_that_decide_nothing_and_reasons_of_covidence_are_kept() -> None:
+    maybe = record(f'TY  - JOUR\nTI  - {TITLE}\nN1  - RAYYAN-INCLUSION: {{"A"=>"Maybe"}}\nN1  - mine\nER  - \n')
+    assert (maybe.decision, maybe.is_undecided, maybe.tags) == ("", True, ())
+    assert maybe.publication
+    assert maybe.publication.texts[1].content == 'RAYYAN-INCLUSION: {"A"=>"Maybe"}\nmine'
+    covidence = record(f'Title,Authors,Notes\n{TITLE},Berg,"Exclusion reason: Wrong design; Amy: text; "\n')
+    assert (covidence.decision, covidence.decision_reason) == ("excluded", "Wrong design")
+    own = record(f"id,title,year,decision\npubmed:31541001,{TITLE},2019,included\n")
+    assert own.publication
+    assert (own.own_id, own.publication.claims) == ("pubmed:31541001", ("PMID 31541001",))

@@ -174,7 +174,7 @@ def _unhyphenated(text: str) -> list[str]:
     return text.casefold().replace('"', "").replace("-", " ").split()
 
 
-_DANGLING = re.compile(r"^(?:(?:AND|OR) )+|(?: (?:AND|OR|NOT))+[^\w()]*$")
+_DANGLING = re.compile(r"^(?:(?:AND|OR) )+|(?: (?:AND|OR|NOT)){1,9}[^\w()]{0,99}$")
 _TITLE = re.compile(r"^PE?[IC]COT?S? ?(?:question ?)?[:-] ?(?=\w)", re.IGNORECASE)
 _GROUPED_NOT = re.compile(r" AND \( ?NOT (\([^()]{1,1000}\)|(?:(?! NOT )[^()]){1,1000})\)")
 # What says in other ways that something is left out: pattern, replacement; in joined terms, and in words.

@@ -163,7 +163,9 @@ class _Fields(EntryFields):
                 is_pmid = kind.upper() == "PMID"
                 read = normalize_pmid(number) if is_pmid else normalize_pmcid(number)
                 own = own.completed(RecordIds(pmid=read) if is_pmid else RecordIds(pmcid=read))
-        own = own.completed(record_ids(self.own_id.replace("pubmed:", "PMID ").replace("nct:", "")))
+        kind, _, number = self.own_id.partition(":")
+        named = {"pubmed": "pmid", "doi": "doi", "nct": "nct"}
+        own = own.completed(RecordIds(**{named[kind]: number.partition("#")[0]})) if kind in named else own
         registered = filter(None, (normalize_trial(one.rstrip(",")) for one in self.all("authors")))
         return own.completed(RecordIds(nct=next(registered, "")))  # CENTRAL's registrations have it there
 
