@@ -3,14 +3,16 @@ page says, checked against the record; everything else is the user's own."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
+from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.errors import UnreadableDocumentError
 from deepcritical_mcp.evidence.identity import bears_out, identity_of
 from deepcritical_mcp.evidence.titles import tokens
-from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.identifiers import BARE_DOI, RecordIds, normalize_doi
 from deepcritical_mcp.models import FILE, NO_ABSTRACT, NO_TITLE, USER, Publication, Text, merged
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.reading.reader_process import read_document
@@ -38,8 +40,12 @@ MAX_TRIED = 4
 LEAST_TITLE = 25
 BEGINNING = 20_000
 """Characters of a document among which the abstract of its paper stands."""
+SECTIONS = [frozenset(row.split(", ")) for row in data_lines(__file__, "paper_sections.txt")]
+OTHER_DOCUMENTS = re.compile(rf" (?:{'|'.join(data_lines(__file__, 'other_documents.txt'))}) ")
 LEAST_PHRASES, LEAST_SHARE = 20, 0.5
 """Phrases of an abstract, and the share of them that stands in its paper."""
+LONG_PAPER = 12_000
+"""Characters from which on a printed text with the title, author and abstract of a paper needs no usual sections."""
 LONG_TEXT = 3_000
 """Characters beyond twice its abstract that the text of a paper has, if it is not printed."""
 SECONDS = 15.0
@@ -76,15 +82,13 @@ async def recognized(reading: Reading, texts: FullTexts, *, is_printed: bool) ->
     printed, as PDFs are, may be somebody's notes about an abstract, and must be much longer."""
     failures = dict[str, None]()
     page = identity_of(page_as_claim(reading))
-    headings = " ".join(title for part in reading.parts[:3] for title in part.path)
-    beginning = f"{headings}\n{reading.content[:FIRST_PAGE]}"
-    stated = dict.fromkeys(one.ids for one in stated_ids(beginning) if any(one.ids))
+    stated = dict.fromkeys(one.ids for one in stated_ids(_first_page(reading)) if any(one.ids))
     numbers = [RecordIds(**{name: str(reading.fields.get(name) or "") for name in RecordIds._fields}), *stated]
     wanted = [Wanted(one) for one in numbers if any(one)][:MAX_TRIED]
     near: Publication | None = None
     async for record in _candidates(reading, wanted, texts, failures):
         if bears_out(identity_of(record), page):
-            if _has_text_of(reading, record, is_printed=is_printed):
+            if _is_text_of(reading, record, is_printed=is_printed):
                 return Recognition(record)
             near = near or record
     return Recognition(None, near, " ".join(failures))
@@ -105,20 +109,40 @@ async def _candidates(
             yield record
 
 
-def _has_text_of(reading: Reading, record: Publication, *, is_printed: bool) -> bool:
-    """Whether a document has the abstract of a record, and more than that."""
-    abstracts = [one.content for one in record.texts if one.kind == "abstract" and one.content != NO_ABSTRACT]
-    abstract = max(abstracts, key=len, default="")
-    phrases, present = _phrases(abstract), _phrases(f"{reading.abstract}\n{reading.content[:BEGINNING]}")
-    is_there = len(phrases) >= LEAST_PHRASES and len(phrases & present) >= LEAST_SHARE * len(phrases)
+def _is_text_of(reading: Reading, record: Publication, *, is_printed: bool) -> bool:
+    """Whether a document has the abstract of a record, and is built as a paper: what describes another document before
+    that, another paper's DOI, or too little after it speak against it."""
+    abstract = abstract_of(record)
+    phrases, words = {*_phrases(tokens(abstract))}, tokens(f"{reading.abstract}\n{reading.content[:BEGINNING]}")
+    present = _phrases(words)
+    if len(phrases) < LEAST_PHRASES or len(phrases.intersection(present)) < LEAST_SHARE * len(phrases):
+        return False
+    headings = [" ".join(tokens(title)) for part in reading.parts for title in part.path[-1:]]
+    before = words[: next(at for at, phrase in enumerate(present) if phrase in phrases)]
+    head = f" {' '.join((*headings[:3], *before))} "
+    stated = BARE_DOI.search(_first_page(reading))
+    is_others = record.doi and stated is not None and normalize_doi(stated[0]) != normalize_doi(record.doi)
     least = len(abstract) + PREVIEW if is_printed else 2 * len(abstract) + LONG_TEXT
-    return is_there and len(reading.content) >= least
+    is_built_so = all(any(one in names for one in headings) for names in SECTIONS)
+    is_built_so = is_built_so or (is_printed and len(reading.content) >= LONG_PAPER)
+    return is_built_so and not is_others and not OTHER_DOCUMENTS.search(head) and len(reading.content) >= least
 
 
-def _phrases(text: str) -> set[tuple[str, ...]]:
+def _first_page(reading: Reading) -> str:
+    """The first headings, and what stands below them."""
+    headings = " ".join(title for part in reading.parts[:3] for title in part.path)
+    return f"{headings}\n{reading.content[:FIRST_PAGE]}"
+
+
+def abstract_of(record: Publication) -> str:
+    """The longest abstract of a record; "" if it has none."""
+    abstracts = [one.content for one in record.texts if one.kind == "abstract" and one.content != NO_ABSTRACT]
+    return max(abstracts, key=len, default="")
+
+
+def _phrases(words: Sequence[str]) -> list[tuple[str, ...]]:
     """Every three words that follow one another."""
-    words = tokens(text)
-    return {*zip(words, words[1:], words[2:], strict=False)}
+    return [*zip(words, words[1:], words[2:], strict=False)]
 
 
 def _titles(reading: Reading) -> list[str]:

@@ -15,7 +15,7 @@ from deepcritical_mcp.models import FileResult, ScreeningMark, vancouver
 from deepcritical_mcp.reading.library_entries import LibraryForm
 from deepcritical_mcp.reading.reader_process import read_library_file
 from deepcritical_mcp.search.full_texts import FullTexts
-from deepcritical_mcp.search.library.documents import as_publication, read_own_document, recognized
+from deepcritical_mcp.search.library.documents import abstract_of, as_publication, read_own_document, recognized
 from deepcritical_mcp.search.library.files import UserFiles, file_content, is_zotero, permitted_files
 from deepcritical_mcp.search.library.keeping import keep_records
 from deepcritical_mcp.search.library.records import read_entry
@@ -112,7 +112,9 @@ class Importer:
             detail = f"the full text of {kept.id}: {vancouver(found.record)}{stays}"
         else:
             sections = counted(len(reading.parts), "section") if reading.parts else "no sections"
-            near = found.near and f"it has the title and author of {found.near.id}, but not its abstract and text"
+            has_abstract = found.near and abstract_of(found.near)
+            lacks = "is not built as that paper" if has_abstract else "its record has no abstract to compare"
+            near = found.near and f"it has the title and author of {found.near.id}, but {lacks}"
             why = near or "no record has its title and author"
             detail = "; ".join(filter(None, (f"kept as your own document {kept.id}, {sections}: {why}", found.outage)))
         is_new = outcome.status == "added"
