@@ -66,6 +66,7 @@ _VIEW = re.compile(  # of one page: /abs/pii/S1 and /pii/S1, /content/1/2.full.p
     r"(?<=[^/:])/(?:pdf|epdf|articlepdf|pdfdirect|pdfplus|print|printable|amp|abs|abstract|article-abstract|full|"
     r"fullarticle|full-?text|html)(?=/|$)|(?:\.(?:full|abstract|full-text|pdf)){1,2}$|\?print=(?:true|yes)$"
 )
+_FIRST_NUMBER = re.compile(r"[1-9][0-9]{0,9}")
 _DIGEST = re.compile(r"#[0-9a-f]{12}$")
 ENDS = 3
 """Content words at each end of a title by which others are looked up that may have the same title."""
@@ -83,7 +84,7 @@ class Identity:
         id: the one that these facts alone give it, without the digest that tells two with one id apart.
         title: as `tokens`, without what a site adds.
         shown_title: as it is written.
-        place: volume and first page.
+        place: the first number of its volume, issue and pages.
         translation: the title in the publication's own language, as `tokens`.
         beginning: how the text of a document begins that was read; "" for others.
         is_record: whether a bibliographic source describes it.
@@ -107,7 +108,7 @@ class Identity:
     date: str
     authors: tuple[AuthorName, ...]
     journal: tuple[str, ...]
-    place: tuple[str, str] | None
+    place: tuple[str, str, str]
     translation: tuple[str, ...]
     beginning: str
     is_record: bool
@@ -125,7 +126,7 @@ def identity_of(publication: Publication) -> Identity:
     url = normalize_url(publication.url) if publication.source != LIBRARY else ""  # databases give one to many
     known = identity_numbers(publication.own_ids) | ({"url": _VIEW.sub("", url)} if url else {})
     # A paper names the trial that it reports, but is not the trial's registration.
-    claims = {part: value for part, value in identity_numbers(publication.claimed_ids).items() if part not in known}
+    claims = {part: value for part, value in identity_numbers(publication.stated_ids).items() if part not in known}
     sought = {f"{CLAIMED}{part}": value for part, value in (claims | known).items() if part in REGISTERED}
     shown_title, id = publication.title, base_id(publication.id)
     # A text added without a title got its own beginning as its title, which identifies nothing.
@@ -135,7 +136,6 @@ def identity_of(publication: Publication) -> Identity:
     title = tokens(bare_title(shown_title, host_of(url))) if shown_title else ()
     words = content_words(title)
     ends = {"begin": " ".join(words[:ENDS]), "end": " ".join(words[-ENDS:])} if words else {}
-    first_page = publication.pages.partition("-")[0].strip().lower()
     declared = frozenset((DECLARED, mark) for mark in publication.declared)
     return Identity(
         numbers=known,
@@ -148,7 +148,7 @@ def identity_of(publication: Publication) -> Identity:
         date="" if publication.date == UNKNOWN_DATE else publication.date,
         authors=publication.authors,
         journal=tokens(publication.journal),
-        place=(publication.volume, first_page) if publication.volume and first_page else None,
+        place=(_number(publication.volume), _number(publication.issue), _number(publication.pages)),
         translation=tokens(publication.vernacular_title),
         beginning="" if publication.is_record else _beginning(publication),
         is_record=publication.is_record,
@@ -451,8 +451,8 @@ def _same_doi(one: Identity, other: Identity) -> str:
     if is_translation(one.shown_title, other.shown_title):
         return "same DOI and a translated title"
     titles = one.title, other.title
-    are_apart = one.place is not None and other.place is not None and one.place[1] != other.place[1]
-    if len(set(map(is_notice, titles))) > 1 or (are_apart and _contents_agree(one, other) == "other"):
+    is_other_page = all(each.place[2] for each in (one, other)) and one.place[2] != other.place[2]
+    if len(set(map(is_notice, titles))) > 1 or (is_other_page and _contents_agree(one, other) == "other"):
         return ""  # two abstracts of a supplement
     if is_preprint_doi(one.named["doi"]):
         return "same DOI"
@@ -484,9 +484,22 @@ def _is_same_document(one: Identity, other: Identity) -> bool:
     known = bool(_same_first_author(one, other) and one.date and other.date)
     agreement = _contents_agree(one, other)
     if not identifies(one.title) or not identifies(other.title):
-        is_said = agreement == "same" or (agreement != "other" and one.place and one.place == other.place)
+        is_said = agreement == "same" or (agreement != "other" and is_one_place(one, other))
         return bool(is_said and titles == "same" and known and same_journal(one.journal, other.journal))
-    return agreement == "same" or (agreement != "other" and titles == "same" and known)
+    # A report of another year, a correction, an update, a congress abstract have the same title in another place.
+    is_elsewhere = any(one and other and one != other for one, other in zip(one.place, other.place, strict=True))
+    return agreement == "same" or (agreement != "other" and titles == "same" and known and not is_elsewhere)
+
+
+def is_one_place(one: Identity, other: Identity) -> bool:
+    """Whether volume and first page are the same."""
+    first, second = ((each.place[0], each.place[2]) for each in (one, other))
+    return all(first) and first == second
+
+
+def _number(text: str) -> str:
+    found = _FIRST_NUMBER.search(text)
+    return found[0] if found else ""
 
 
 def _doubt(one: Identity, other: Identity) -> str:

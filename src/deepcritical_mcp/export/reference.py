@@ -301,7 +301,7 @@ def references(publications: Iterable[Publication], start: int = 0) -> Iterator[
         if position >= start:
             unique = key if uses[key] == 1 else f"{key}-{uses[key]}"
             # A library's numbers are claims, but what came in goes out again.
-            given = publication.claimed_ids._asdict() if publication.source == LIBRARY else {}
+            given = publication.stated_ids._asdict() if publication.source == LIBRARY else {}
             yield Reference(publication.but(**given), position + 1, unique, publication.form)
 
 

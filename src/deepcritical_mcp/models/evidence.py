@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field
@@ -39,6 +39,7 @@ from deepcritical_mcp.models.publication import (
     Value,
     as_of,
     is_open_claim,
+    may_hold,
     united,
 )
 from deepcritical_mcp.text import clean_text
@@ -291,10 +292,18 @@ class Publication(Bibliography):
     @property
     def claimed_ids(self) -> RecordIds:
         """The numbers that it only claims, or that its address names; none of a record or note."""
+        return self._claimed(is_open_claim)
+
+    @property
+    def stated_ids(self) -> RecordIds:
+        """Those, and the numbers that nobody has a record of."""
+        return self._claimed(may_hold)
+
+    def _claimed(self, holds: Callable[[str], bool]) -> RecordIds:
         if self.is_record or self.is_own_note:
             return RecordIds()
         found = RecordIds()
-        for one in filter(is_open_claim, self.claims):
+        for one in (claim.partition(" (")[0] for claim in filter(holds, self.claims)):
             doi = normalize_doi(one) if one.startswith("doi:") else ""
             read = RecordIds(normalize_pmid(one), normalize_pmcid(one), doi, normalize_trial(one))
             found = found.completed(read)

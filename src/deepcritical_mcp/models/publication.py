@@ -236,9 +236,17 @@ def united(first: Iterable[Any], second: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys((*first, *second)))
 
 
+UNKNOWN_NUMBER = "of which nobody has a record"
+
+
 def is_open_claim(claim: str) -> bool:
     """Whether nothing is known about a claimed number; why one does not hold stands behind it, in brackets."""
     return " (" not in claim
+
+
+def may_hold(claim: str) -> bool:
+    """Whether a claimed number may be right: it is not known to be another paper's."""
+    return is_open_claim(claim) or UNKNOWN_NUMBER in claim
 
 
 def _united_claims(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:

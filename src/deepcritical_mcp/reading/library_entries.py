@@ -71,25 +71,25 @@ TAGGED: Mapping[LibraryForm, TaggedForm] = {
 def tagged_entries(text: str, form: TaggedForm) -> Iterator[WrittenEntry]:
     """The entries of lines with tags. What stands between two of them is skipped; a tag there that the entry before
     does not have belongs to it, as Ovid writes some, and any other begins an entry."""
-    start, fields, ended, first = 0, list[tuple[str, list[str]]](), True, form.first
+    start, fields, ended, is_apart, first = 0, list[tuple[str, list[str]]](), True, False, form.first
     for number, line in enumerate(text.split("\n"), 1):
         tag = form.tag.match(line)
         name = tag[1] if tag else ""
         first = first or name
         if name in form.skipped:
             continue
-        is_new = ended and (not form.last or not fields or name in {one for one, _ in fields})
+        is_new = ended and (not form.last or not fields or is_apart or name in {one for one, _ in fields})
         if tag and (name == first or is_new):
             yield from _closed(start, fields)
-            start, fields, ended = number, list[tuple[str, list[str]]](), False
+            start, fields, ended, is_apart = number, list[tuple[str, list[str]]](), False, False
         if name and name == form.last:
             ended = True
         elif tag:
             fields.append((name, [line[tag.end() :].strip()]))
         elif line.strip() and not ended:
             fields[-1][1].append(line.strip())
-        elif not form.last and not line.strip():
-            ended = True
+        elif not line.strip():
+            is_apart, ended = ended, ended or not form.last
     yield from _closed(start, fields)
 
 
@@ -127,7 +127,8 @@ def json_fields(item: Mapping[str, object], path: str = "") -> Iterator[tuple[st
         for one in list_of(value) or [value]:
             inner = mapping_of(one)
             if any(key in inner for key in ("family", "given", "literal", "lastName", "creatorType")):
-                yield f"{path}{name}", _person(inner)
+                is_editor = name == "creators" and "ditor" in text_of(inner.get("creatorType"))
+                yield f"{path}{name}{'.editor' if is_editor else ''}", _person(inner)
             elif parts := list_of(inner.get("date-parts")):
                 yield f"{path}{name}", "-".join(map(text_of, list_of(parts[0])))
             elif inner:

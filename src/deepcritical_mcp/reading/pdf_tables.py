@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from deepcritical_mcp.reading import markdown_table
@@ -113,16 +113,29 @@ def _as_table(rows: Sequence[Sequence[PdfLine]]) -> str:
 
 def _bounds(rows: Sequence[Sequence[PdfLine]]) -> list[float]:
     """Where the spaces between columns are, from left to right: where hardly any row has a word."""
-    spans = [[(word.left, word.right) for line in row for word in line.words or (line,)] for row in rows]
-    edges = sorted({edge for row in spans for span in row for edge in span})
-    found, start = list[float](), None
-    for left, right in pairwise(edges):
-        middle = (left + right) / 2
-        crossing = sum(any(one < middle < other for one, other in row) for row in spans)
-        if crossing <= CROSSING * len(rows):
-            start = left if start is None else start
-            continue
-        if start is not None and left - start >= SPACE:
-            found.append((start + left) / 2)
-        start = None
+    steps = Counter[float]()
+    for row in rows:
+        for left, right in _covered(row):
+            steps[left] += 1
+            steps[right] -= 1
+    found, start, crossing = list[float](), None, 0
+    for at in sorted(steps):
+        if start is not None and crossing <= CROSSING * len(rows) < crossing + steps[at]:
+            found += [(start + at) / 2] if at - start >= SPACE else []
+            start = None
+        crossing += steps[at]
+        if start is None and crossing <= CROSSING * len(rows):
+            start = at
     return found
+
+
+def _covered(row: Sequence[PdfLine]) -> Iterator[tuple[float, float]]:
+    """From where to where a row has words, without overlaps."""
+    spans = sorted((word.left, word.right) for line in row for word in line.words or (line,))
+    left, right = spans[0]
+    for start, end in spans[1:]:
+        if start > right:
+            yield left, right
+            left = start
+        right = max(right, end)
+    yield left, right

@@ -10,6 +10,7 @@ from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.evidence.uncertain import ALIKE
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import LIBRARY, Publication, vancouver
+from deepcritical_mcp.models.publication import UNKNOWN_NUMBER
 from deepcritical_mcp.search.record_finder import MAX_AT_ONCE, Lookup, RecordFinder
 from deepcritical_mcp.sources.lookup import Wanted
 
@@ -57,11 +58,24 @@ async def check_numbers(store: EvidenceStore, records: RecordFinder) -> Checked:
         some = waiting[:MAX_AT_ONCE]
         tried |= {one.id for one in some}
         lookups = await records.find([Wanted(one.claimed_ids) for one in some], SECONDS)
+        await _by_doi(some, lookups, records)
         batch = await _compared(some, lookups, store)
         total = total.plus(batch)
         if batch.unasked == len(some):
             return total._replace(unasked=total.unasked + len(waiting) - len(some))
     return total
+
+
+async def _by_doi(some: Sequence[Publication], lookups: Sequence[Lookup], records: RecordFinder) -> None:
+    """Look up by their DOIs those whose other number led to another paper: that one may be wrong, and the DOI right."""
+    again = [
+        (lookup, Wanted(RecordIds(doi=claim.claimed_ids.doi)))
+        for claim, lookup in zip(some, lookups, strict=True)
+        if claim.claimed_ids.doi and lookup.record and not bears_out(identity_of(lookup.record), identity_of(claim))
+    ]
+    found = await records.find([wanted for _, wanted in again], SECONDS) if again else []
+    for (lookup, _), other in zip(again, found, strict=True):
+        lookup.others = [*lookup.others, *filter(None, (other.record, *other.others))]
 
 
 async def _unchecked(store: EvidenceStore) -> list[Publication]:
@@ -94,7 +108,7 @@ async def _compared(some: Sequence[Publication], lookups: Sequence[Lookup], stor
 
 def _why(claim: Publication, records: Sequence[Publication]) -> str:
     if not records:
-        return "of which nobody has a record"
+        return UNKNOWN_NUMBER
     is_alike = title_similarity(identity_of(claim), identity_of(records[0])) >= ALIKE
     return f"{'whose record names other authors' if is_alike else 'another paper'}: {vancouver(records[0])}"
 

@@ -17,10 +17,10 @@ from deepcritical_mcp.reading.reader_process import read_library_file
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.library.documents import abstract_of, as_publication, read_own_document, recognized
 from deepcritical_mcp.search.library.files import UserFiles, file_content, is_zotero, permitted_files
-from deepcritical_mcp.search.library.keeping import keep_records
-from deepcritical_mcp.search.library.records import read_entry
+from deepcritical_mcp.search.library.keeping import AT_ONCE, TABLE, keep_records
+from deepcritical_mcp.search.library.records import LibraryRecord, read_entry
 from deepcritical_mcp.search.library.zotero import import_zotero
-from deepcritical_mcp.text import clean_line, counted
+from deepcritical_mcp.text import batches, clean_line, counted
 
 FORMS: dict[LibraryForm, str] = {
     "ris": "RIS",
@@ -30,7 +30,7 @@ FORMS: dict[LibraryForm, str] = {
     "bibtex": "BibTeX",
     "json": "CSL-JSON",
     "xml": "EndNote XML",
-    "csv": "table",
+    "csv": TABLE,
 }
 
 _DOCUMENTS = (b"%PDF-", b"PK\x03\x04")
@@ -86,7 +86,9 @@ class Importer:
                 return FileResult(file=name, unread=(f"it looks like {FORMS[library.form]}, but has no records.",))
             if library and library.form:
                 form = library.form
-                records = await run_sync(lambda: [read_entry(one, form) for one in library.entries])
+                records = list[LibraryRecord]()
+                for some in batches(library.entries, AT_ONCE):  # who cancels waits for no more than these
+                    records += await run_sync(lambda these=some: [read_entry(one, form) for one in these])
                 result, _ = await keep_records(records, name, FORMS[form], self._store, self._progress, tags)
                 return result
             return await self._document(content, name, tags)

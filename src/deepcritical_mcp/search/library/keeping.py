@@ -6,11 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple
 
 from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import SessionFullError
 from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.evidence.titles import likeness, tokens
 from deepcritical_mcp.models import NO_ABSTRACT, FileResult, LoggedQuery, Publication, ScreeningMark, Verdict
 from deepcritical_mcp.search.library.records import LibraryRecord
 from deepcritical_mcp.search.search_steps import new_entry
@@ -20,6 +22,8 @@ AT_ONCE = 200
 """Records that are added in one step, after which progress is told."""
 MAX_LINES, MAX_PAIRS = 200, 20
 """Lines with one reason, and pairs, that an answer names."""
+TABLE = "table"
+"""What a form of records is called."""
 IMPORT = "import"
 """The tool of an entry of the search log for a file, and what its source begins with."""
 _OF_COVIDENCE = re.compile(r"_(included|excluded|irrelevant)_csv_")
@@ -46,9 +50,16 @@ async def keep_records(
     """Add records, in their order, from a source of this name and, in words, this form; gives what became of each, too.
     They are found by words at once, and embedded in the background."""
     found = [(one, one.publication) for one in records if one.publication]
-    held = await store.publications([one.own_id for one, _ in found if one.own_id])
+    kept = await store.publications([one.own_id for one, _ in found if one.own_id])
+    # Whoever writes an id into a table may mistake it: the title tells.
+    held = {
+        id: publication
+        for one, own in found
+        if (publication := kept.get(id := one.own_id))
+        and likeness(tokens(own.title), tokens(publication.title)) != "other"
+    }
     rows = [Row(one, held[one.own_id], False) for one, _ in found if one.own_id in held]
-    found = [(one, publication) for one, publication in found if one.own_id not in held]
+    found = [(one, own) for one, own in found if one.own_id not in held]
     total = len(rows) + len(found)
     for some in batches(found, AT_ONCE):
         with suppress(SessionFullError):  # it keeps what it has
@@ -59,7 +70,7 @@ async def keep_records(
         await progress(len(rows) / total, f"{len(rows):,} of {counted(total, 'record')} of {name}")
     databases = await _log(rows, name, store)
     details = [form, *(f"{count:,} from {database}" for database, count in databases.items() if database)]
-    details += await _decided(rows, name, store, tags)
+    details += await _decided(rows, name if form == TABLE else "", name, store, tags)
     if left := total - len(rows):
         details.append(f"{counted(left, 'record')} not kept, because the session is full")
     new = sum(one.is_new for one in rows)
@@ -97,26 +108,28 @@ def _unread(records: Sequence[LibraryRecord]) -> tuple[str, ...]:
     )
 
 
-async def _decided(rows: Sequence[Row], name: str, store: EvidenceStore, tags: Sequence[str]) -> list[str]:
-    """Write the decisions and tags of a file; where the session has another decision, that stays. Says how many."""
-    of_file = _OF_COVIDENCE.search(name)
-    marks, other = list[ScreeningMark](), list[str]()
+async def _decided(rows: Sequence[Row], table: str, name: str, store: EvidenceStore, tags: Sequence[str]) -> list[str]:
+    """Write the decisions and tags of a file; where the session, or an earlier row, has another decision, that stays.
+    Says how many. `table` is the name of a table, in which Covidence says what was decided."""
+    of_file = _OF_COVIDENCE.search(table)
+    marks, other = dict[str, ScreeningMark](), list[str]()
     for record, kept, _ in rows:
+        before = marks.get(kept.id) or ScreeningMark(kept.id, "", "", kept.tags, by=f"in {name}")
         wanted = record.decision or (_COVIDENCE_SAYS[of_file[1]] if of_file else "")
-        verdict = "" if kept.screening else wanted
+        verdict = before.verdict or ("" if kept.screening else wanted)
         other += [kept.id] if wanted not in ("", kept.screening, verdict) else []
-        new = tuple(dict.fromkeys((*kept.tags, *record.tags, *tags)))
+        reason = before.reason or (record.decision_reason if verdict and verdict == wanted else "")
+        new = tuple(dict.fromkeys((*(before.tags or ()), *record.tags, *tags)))
         if verdict or new != kept.tags:
-            reason = record.decision_reason if verdict else ""
-            marks.append(ScreeningMark(kept.id, verdict, reason, new, by=f"in {name}"))
-    await store.decide(marks)
-    counts = Counter(mark.verdict for mark in marks if mark.verdict)
+            marks[kept.id] = replace(before, verdict=verdict, reason=reason, tags=new)
+    await store.decide([*marks.values()])
+    counts = Counter(mark.verdict for mark in marks.values() if mark.verdict)
     told = [f"decisions taken over: {', '.join(f'{count:,} {one}' for one, count in counts.items())}"] if counts else []
     if undecided := sum(record.is_undecided for record, *_ in rows):
         told.append(f"{undecided:,} undecided there (maybe, or people disagree), as their notes say")
     if other:
         more = f" and {len(other) - 5:,} more" if len(other) > 5 else ""
-        told.append(f"decided otherwise in this session, which stays: {', '.join(other[:5])}{more}")
+        told.append(f"decided otherwise in this session or file before, which stays: {', '.join(other[:5])}{more}")
     return told
 
 

@@ -59,15 +59,16 @@ _SEVERAL = re.compile(r"[A-Z][a-z]{2,8}[-/–][A-Z][a-z]{2,8}|(?:Spring|Summer|A
 _ACCESSION = re.compile(r"[?&]AN=([\w.-]{4,40})|Accession Number: ?([\w.-]{4,40})")
 """In addresses of Ovid and EBSCO, and in EBSCO's notes."""
 _ACCESSIONS = re.compile(r"Accession numbers: ([^.]{1,500}(?:\.(?! |$)[^.]{1,100}){0,20})\.(?: |$)", re.MULTILINE)
-_NAME = re.compile(r"[^\W_][\w+&()/'’-]{0,30}(?: [\w+&()/'’-]{1,30}){0,4}")
-"""Of a database that is not known: no sentence, since it is shown as one."""
+_NAMING = r"(?:[A-Z]?[a-z]*[A-Z0-9][\w+&/'’-]{0,30}|\([A-Z][\w+&/'’-]{0,30}\)|of|and|the|for|in|&)"
+_NAME = re.compile(rf"[A-Za-z]*[A-Z0-9][\w+&/'’-]{{0,30}}(?: {_NAMING}){{0,4}}")
+"""Of a database that is not known: words with capitals, since it stands in sentences as a name."""
 _IN_EMBASE = re.compile(r"EMBASE ([0-9]{7,12})\b")
 _ORIGINAL_TITLE = re.compile(r"^Original title: (.{1,1000})$", re.MULTILINE)
 _WITHOUT_COMMA = re.compile(r"(?:\{[^{}]*\}|[^,])+")
-_RAYYAN = re.compile(r"(?:\| ?)?(?:RAYYAN-|USER-)(INCLUSION|LABELS|EXCLUSION-REASONS|NOTES): ?([^|]*)")
+_RAYYAN = re.compile(r"(?:^|\|) ?(?:RAYYAN-|USER-)(INCLUSION|LABELS|EXCLUSION-REASONS|NOTES): ?([^|]*)")
 _VOTE, _QUOTED = re.compile(r"=>\s?\"?(\w{1,20})"), re.compile(r'"([^"]*)"(=>)?')
-_ASREVIEW = re.compile(r"ASReview_(relevant|irrelevant|not_seen|prior)\W*")
-_COVIDENCE = re.compile(r"Exclusion reason: ?([^;]{1,300});")
+_ASREVIEW = re.compile(r"^ASReview_(relevant|irrelevant|not_seen|prior)(?:\W*$|[.;|]\W*)")
+_COVIDENCE = re.compile(r"^Exclusion reason: ?([^;]{1,300});")
 _OWN_ID = re.compile(r"(?:pubmed|doi|nct|url|text):\S{1,300}")
 _DECISIONS: Mapping[str, Verdict] = {
     **dict.fromkeys(("included", "include", "yes", "true", "1", "1.0", "relevant", "i"), "included"),
@@ -185,7 +186,7 @@ class _Fields(EntryFields):
             if form and (read := re.search(rf"(?<![\w.-])(?:{form})(?![\w.-])", told, re.IGNORECASE)):
                 return Accession(name, read[0])
         number, names = clean_line(next(iter(numbers), "")), self.all("database")
-        if known := _known_database(" ".join(names)):
+        if known := _known_database(" ".join((*names, *self.all("provider")))):
             return Accession(known, number)
         name = plain_line(next(iter(names), "").replace("\n", " "))
         if _NAME.fullmatch(name) and self.form != "csv":  # a table's "source" may be anything
@@ -205,6 +206,7 @@ class _Fields(EntryFields):
         title = without_retraction_mark(self.line("title"))
         journal = "" if kind in ("book", "chapter") else container
         short, version = self.line("journal_abbreviation"), self.line("version")
+        is_item_version = any(name.startswith("data.") for name, _ in self.fields)  # Zotero's own
         first, last = (self.line("pages") or cited.pages).replace("--", "-").translate(_HYPHENS), self.line("last")
         pages = "-".join(dict.fromkeys(one for one in (first, last) if _PAGE.match(one)))
         serials = re.findall(r"[0-9X-]{8,17}", " ".join(self.all("serials")).upper().translate(_HYPHENS))
@@ -228,7 +230,7 @@ class _Fields(EntryFields):
             "journal_abbreviation": short if short != journal and journal else "",
             "book_title": {"book": self.line("title"), "chapter": self.line("book_title") or container}.get(kind, ""),
             "pages": pages.rstrip("-"),
-            "version": "" if _YEAR.match(version) else version,  # EndNote has a date there
+            "version": "" if is_item_version or _YEAR.match(version) else version,  # EndNote has a date there
             "issn": next((f"{one[:4]}-{one[-4:]}" for one, count in digits.items() if count == 8), ""),
             "isbn": next((one for one, count in digits.items() if count in (10, 13)), ""),
             "language": ", ".join(map(language_code, self._languages())),

@@ -233,12 +233,8 @@ class Items:
 
 
 def written_item(row: ZoteroRow, number: int = 1) -> WrittenEntry:
-    """An item as an entry, of which editors are no authors."""
-    data = mapping_of(row.get("data"))
-    people, editors = list[object](), list[object]()
-    for one in list_of(data.get("creators")):
-        (editors if "ditor" in text_at(one, "creatorType") else people).append(one)
-    return WrittenEntry(number, tuple(json_fields({"editor": editors, "data": {**data, "creators": people}})))
+    """An item as an entry."""
+    return WrittenEntry(number, tuple(json_fields({"data": mapping_of(row.get("data"))})))
 
 
 async def import_zotero(

@@ -30,6 +30,8 @@ SEPARATED = re.compile(r"[;\n]")
 """Between several values."""
 _TOUCHING = re.compile(r"(?<=[A-Z]\.)(?=[A-Z][\w'’-]+ [A-Z]\.)")
 """Between names with nothing between them: "Adeli K.Lewis G. F."."""
+MAX_LATEX = 10_000
+"""Characters of a value of which LaTeX is read, which takes up to a second."""
 _ESCAPED, _LATEX = re.compile(r"\\([&%$#_{}])"), re.compile(r"\\|``|~|\$")
 
 
@@ -38,17 +40,18 @@ class EntryFields:
 
     Attributes:
         form: that of the entry.
+        fields: names and values as written.
     """
 
     def __init__(self, entry: WrittenEntry, form: LibraryForm) -> None:
         self.form: LibraryForm = form
         self._place = _FORMS.index(form)
-        self._fields = [pair for name, value in entry.fields for pair in _unglued(name, value)]
+        self.fields = [pair for name, value in entry.fields for pair in _unglued(name, value)]
 
     def written(self, field: str) -> list[str]:
         """Every value of a field as it is written."""
         for names in _NAMES[field][self._place]:
-            if found := [value for name, value in self._fields if name in names and value.strip()]:
+            if found := [value for name, value in self.fields if name in names and value.strip()]:
                 return found
         return []
 
@@ -97,4 +100,5 @@ def _unglued(name: str, value: str) -> Iterator[tuple[str, str]]:
 def without_braces(value: str) -> str:
     """A value of BibTeX as text. Reading LaTeX takes ten milliseconds for an abstract: most have but a few escapes."""
     simple = _ESCAPED.sub(r"\1", value).replace("{", "").replace("}", "")
-    return without_latex(value).replace("{", "").replace("}", "") if _LATEX.search(simple) else simple
+    is_latex = len(value) <= MAX_LATEX and _LATEX.search(simple)
+    return without_latex(value).replace("{", "").replace("}", "") if is_latex else simple
