@@ -39,6 +39,10 @@ LIKE_CONTENT = 0.75
 Agreement = Literal["same", "like", "other", "unknown"]
 Copies = Literal["same", "other words", "contradicted", "different"]
 
+Place = tuple[str, str, str]
+"""Volume, issue, first page."""
+
+_FIRST_NUMBER = re.compile(r"[1-9][0-9]{0,9}")
 _NEGATION = re.compile(r"\b\w+n['’]t\b")
 _NAME_WORD = re.compile(r"[^\W\d_]+")
 _JOURNAL_FILLERS = frozenset({"the", "of", "and", "in", "for", "on"})
@@ -161,6 +165,18 @@ def _name_words(name: str) -> list[str]:
     """The words of a name, where "Müller", "Mueller" and "Muller" are one."""
     plain = plain_letters(name).replace("ae", "a").replace("oe", "o").replace("ue", "u")
     return _NAME_WORD.findall(plain)
+
+
+def place_of(publication: Publication) -> Place:
+    """The first number of its volume, issue and pages, "" for each that has none."""
+    found = map(_FIRST_NUMBER.search, (publication.volume, publication.issue, publication.pages))
+    volume, issue, page = (one[0] if one else "" for one in found)
+    return volume, issue, page
+
+
+def is_one_place(one: Place, other: Place) -> bool:
+    """Whether volume and first page are known and the same."""
+    return bool(one[0] and one[2]) and (one[0], one[2]) == (other[0], other[2])
 
 
 def same_journal(one: Sequence[str], other: Sequence[str]) -> bool | None:

@@ -17,8 +17,11 @@ from deepcritical_mcp.evidence.comparisons import (
     COMPARED,
     MIN_COMPARED,
     Agreement,
+    Place,
+    is_one_place,
     negations_in,
     opposite_signs,
+    place_of,
     same_author,
     same_journal,
     texts_agree,
@@ -66,7 +69,6 @@ _VIEW = re.compile(  # of one page: /abs/pii/S1 and /pii/S1, /content/1/2.full.p
     r"(?<=[^/:])/(?:pdf|epdf|articlepdf|pdfdirect|pdfplus|print|printable|amp|abs|abstract|article-abstract|full|"
     r"fullarticle|full-?text|html)(?=/|$)|(?:\.(?:full|abstract|full-text|pdf)){1,2}$|\?print=(?:true|yes)$"
 )
-_FIRST_NUMBER = re.compile(r"[1-9][0-9]{0,9}")
 _DIGEST = re.compile(r"#[0-9a-f]{12}$")
 ENDS = 3
 """Content words at each end of a title by which others are looked up that may have the same title."""
@@ -90,6 +92,7 @@ class Identity:
         is_record: whether a bibliographic source describes it.
         is_note: whether it is what the user says, perhaps about the publication whose numbers it bears.
         is_preprint: whether a record says so.
+        is_listed: whether a library of the user's has it.
         is_print: whether its URL leads to the PDF or print view of a page.
         is_document: whether the user supplied it as a web page or document, not as a note or a database's record.
         contents: what its texts say, of a full text its beginning; none when that is nothing.
@@ -108,12 +111,13 @@ class Identity:
     date: str
     authors: tuple[AuthorName, ...]
     journal: tuple[str, ...]
-    place: tuple[str, str, str]
+    place: Place
     translation: tuple[str, ...]
     beginning: str
     is_record: bool
     is_note: bool
     is_preprint: bool
+    is_listed: bool
     is_print: bool
     is_document: bool
     contents: tuple[str, ...]
@@ -148,12 +152,13 @@ def identity_of(publication: Publication) -> Identity:
         date="" if publication.date == UNKNOWN_DATE else publication.date,
         authors=publication.authors,
         journal=tokens(publication.journal),
-        place=(_number(publication.volume), _number(publication.issue), _number(publication.pages)),
+        place=place_of(publication),
         translation=tokens(publication.vernacular_title),
         beginning="" if publication.is_record else _beginning(publication),
         is_record=publication.is_record,
         is_note=publication.is_own_note,
         is_preprint=publication.form == "preprint" and publication.is_record,
+        is_listed=publication.source == LIBRARY,
         is_print=bool(_PRINT_VIEW.search(url)),
         is_document=publication.is_users and publication.source == "web",
         contents=tuple(
@@ -179,10 +184,9 @@ def identity_numbers(ids: RecordIds) -> dict[str, str]:
 
 def _beginning(publication: Publication) -> str:
     """How the text that was read begins, with its first headings; "" if none was."""
-    for text in publication.texts:
-        if text.parts:
-            return " ".join([*(title for part in text.parts[:2] for title in part.path), text.content[:BEGINNING]])
-    return ""
+    text = next((one for one in publication.texts if one.parts), None)
+    headings = [title for part in text.parts[:2] for title in part.path] if text else []
+    return " ".join([*headings, text.content[:BEGINNING]]) if text else ""
 
 
 def base_id(id: str) -> str:
@@ -193,7 +197,6 @@ def base_id(id: str) -> str:
 LIKE_TITLE = 0.6
 """Token sort ratio from which two titles under one DOI belong to the same article."""
 _BEST_FIRST: tuple[Agreement, ...] = ("same", "like", "other", "unknown")
-
 _NAMES = {"pmid": "PMID", "pmcid": "PMCID", "doi": "DOI", "nct": "NCT number", "url": "URL"}
 _CUT = ("…", "...")
 
@@ -377,17 +380,17 @@ def _is_shared(part: str, one: Identity, other: Identity) -> bool:
 
 
 def bears_out(one: Identity, other: Identity, *, is_named: bool = False) -> bool:
-    """Whether two descriptions with one number, which at least one of them only claims, are of the same publication: by
-    title and first author. What a page or a user leaves out does not count against it, but a text that was read must
-    name the record's author, unless another source says that it is a copy (`is_named`). Two claims have no record to
-    confirm them, so their texts may, if they are more than abstracts."""
+    """Whether two descriptions with one number, which at least one only claims, are of one publication: by title and
+    first author. What a page or a user leaves out does not count against it, but a text that was read must name the
+    record's author, unless another source says that it is a copy (`is_named`). Of two claims the texts may agree in
+    place of the titles, but not the abstracts of two libraries."""
     record, claim = (one, other) if one.is_record else (other, one)
     if not is_by_author(claim, record, is_named=is_named):
         return False
     if _has_title(claim, record, is_sure=bool(names_author(claim, record))):
         return True
-    is_read = one.beginning or other.beginning or not (one.title and other.title)
-    return bool(is_read) and not record.is_record and _contents_agree(one, other) in ("same", "like")
+    is_known = record.is_record or (one.is_listed and other.is_listed)
+    return not is_known and _contents_agree(one, other) in ("same", "like")
 
 
 def is_by_author(claim: Identity, record: Identity, *, is_named: bool = False) -> bool:
@@ -484,22 +487,11 @@ def _is_same_document(one: Identity, other: Identity) -> bool:
     known = bool(_same_first_author(one, other) and one.date and other.date)
     agreement = _contents_agree(one, other)
     if not identifies(one.title) or not identifies(other.title):
-        is_said = agreement == "same" or (agreement != "other" and is_one_place(one, other))
-        return bool(is_said and titles == "same" and known and same_journal(one.journal, other.journal))
-    # A report of another year, a correction, an update, a congress abstract have the same title in another place.
+        is_said = agreement == "same" or (agreement != "other" and is_one_place(one.place, other.place))
+        return is_said and titles == "same" and known and bool(same_journal(one.journal, other.journal))
+    # Yearly reports, corrections, updates and congress abstracts have one title in several places.
     is_elsewhere = any(one and other and one != other for one, other in zip(one.place, other.place, strict=True))
     return agreement == "same" or (agreement != "other" and titles == "same" and known and not is_elsewhere)
-
-
-def is_one_place(one: Identity, other: Identity) -> bool:
-    """Whether volume and first page are the same."""
-    first, second = ((each.place[0], each.place[2]) for each in (one, other))
-    return all(first) and first == second
-
-
-def _number(text: str) -> str:
-    found = _FIRST_NUMBER.search(text)
-    return found[0] if found else ""
 
 
 def _doubt(one: Identity, other: Identity) -> str:

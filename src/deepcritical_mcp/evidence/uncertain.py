@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.comparisons import opposite_signs, same_author, same_journal
-from deepcritical_mcp.evidence.identity import REGISTERED, identity_of, is_one_place, title_similarity
+from deepcritical_mcp.evidence.comparisons import is_one_place, opposite_signs, same_author, same_journal
+from deepcritical_mcp.evidence.identity import REGISTERED, identity_of, title_similarity
 from deepcritical_mcp.evidence.titles import identifies, is_generic, is_notice, numbers_agree, tokens
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
 
@@ -41,7 +41,7 @@ def are_alike(first: Publication, second: Publication) -> bool:
     """Whether two may be one publication: their titles are nearly the same and say enough, and no more than one of what
     else they say is different: the first author, the year by more than one, the journal."""
     one, other = identity_of(first), identity_of(second)
-    is_told = is_one_place(one, other) or (identifies(one.title) and identifies(other.title))
+    is_told = is_one_place(one.place, other.place) or (identifies(one.title) and identifies(other.title))
     if one.is_note or other.is_note or not is_told or opposite_signs(one.shown_title, other.shown_title):
         return False
     if (
