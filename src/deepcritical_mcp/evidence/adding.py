@@ -30,6 +30,7 @@ from deepcritical_mcp.evidence.identity import Identity, base_id, conflict, tell
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector
 from deepcritical_mcp.evidence.text_index import Layout, has_other_texts
 from deepcritical_mcp.models import Evidence, Publication, merged, united
+from deepcritical_mcp.models.evidence import without_files
 
 
 @dataclass(frozen=True)
@@ -127,8 +128,10 @@ class Batch:
 
     def regroup(self, ids: Sequence[str], mark: str | None = None) -> list[Publication]:
         """Make one publication of several, whose members get a `mark` that says so; with an empty one, of those that
-        have any what they are without; with none, what they are by now. Gives what became of them."""
+        have any, or the text of a file, what they are without; with none, what they are by now. Gives what became of
+        them."""
         members = [member.publication for id in ids for member in self._catalogue.members(id)]
+        members = [piece for one in members for piece in without_files(one)] if mark == "" else members
         marks = [one.declared if mark is None else (*one.declared, mark) if mark else () for one in members]
         changed = [one.but(declared=marked) for one, marked in zip(members, marks, strict=True)]
         clusters = tuple(clusters_of(map(member_of, changed)))

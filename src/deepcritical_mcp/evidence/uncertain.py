@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
@@ -11,6 +12,8 @@ from deepcritical_mcp.evidence.identity import REGISTERED, identity_of, title_si
 from deepcritical_mcp.evidence.titles import identifies, is_generic, is_notice, numbers_agree, tokens
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
 
+MAX_COMPARED = 100
+"""Publications whose titles begin or end alike that one is compared with."""
 ALIKE = 0.93
 """Token sort ratio of titles from which on two publications may be one."""
 
@@ -27,7 +30,7 @@ def uncertain_pairs(catalogue: Catalogue, ids: Iterable[str]) -> list[UncertainP
     """The pairs of one of these ids and any other, each once."""
     found = dict[frozenset[str], UncertainPair]()
     for id in ids:
-        for other in catalogue.with_titles_like(id):
+        for other in islice(catalogue.with_titles_like(id), MAX_COMPARED):
             pair = frozenset((id, other))
             if pair in found:
                 continue

@@ -255,6 +255,8 @@ def _ris_fields(reference: Reference) -> Iterator[tuple[str, str]]:
     yield "DO", publication.doi
     yield "UR", reference.url
     yield "N1", f"Original title: {reference.original_title}" if publication.vernacular_title else ""
+    decided = decision_line(publication)
+    yield "N1", f"Screening: {decided}" if decided else ""
     yield from (("N1", note) for note in (*reference.notes, *reference.licences, reference.remark))
     yield "AB", reference.abstract
     # Zotero splits keywords at semicolons.

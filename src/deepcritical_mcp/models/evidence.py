@@ -448,6 +448,19 @@ def merged(kept: Publication, other: Publication) -> Publication:
     return kept.model_copy(update={**values, "found_by": united(kept.found_by, other.found_by)})
 
 
+def without_files(publication: Publication) -> list[Publication]:
+    """The publication without the texts of the user's files, and these as the user's own documents."""
+    files = [one for one in publication.texts if one.provider == FILE]
+    if not files or len(files) == len(publication.texts):
+        return [publication]
+    rest = tuple(one for one in publication.texts if one.provider != FILE)
+    own = {"provider": USER, "source": "user", "title": publication.title}
+    return [
+        publication.but(texts=rest),
+        *(Publication.of("note", one.content, parts=one.parts, **own) for one in files),
+    ]
+
+
 def authority(publication: Publication) -> int:
     """How reliable a description is: 4 a record, 3 one of a library, 2 a page, 1 what the user pasted, 0 what the user
     wrote."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deepcritical_mcp.errors import InvalidInputError, ProviderError
 from deepcritical_mcp.models import DECLARED, AddedItem, DuplicateItem, FileResult, vancouver
+from deepcritical_mcp.models.evidence import without_files
 from deepcritical_mcp.search.library.files import UserFiles
 from deepcritical_mcp.text import clean_line, clean_text, counted
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, is_local, progress_of
@@ -121,8 +122,8 @@ async def declared(store: EvidenceStore, items: Mapping[int, EvidenceItem]) -> D
         if not undo and len({one.id for one in kept.values()}) == 1:
             problems[index] = f"{' and '.join(ids)} are one item already"
             continue
-        if undo and not any(one.declared for one in kept.values()):
-            problems[index] = f"{ids[0]} was not declared to be the same as another item"
+        if undo and not any(one.declared or len(without_files(one)) > 1 for one in kept.values()):
+            problems[index] = f"{ids[0]} was not declared to be the same as another item, and has no text of a file"
             continue
         became = await store.declare_same(ids, undo=undo)
         if undo:

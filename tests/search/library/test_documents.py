@@ -1,17 +1,22 @@
 """A file is the full text of a paper only if it has its title, author and abstract; a letter about it has not."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.identity import conflict, identity_of
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import FILE, Text, merged
 from deepcritical_mcp.reading.user_text import read_own_file
 from deepcritical_mcp.search.library.documents import as_publication, recognized
 from deepcritical_mcp.search.record_finder import Lookup
 from deepcritical_mcp.sources.lookup import Wanted
+from tests.fakes import EMBEDDER
 from tests.publications import published
 
 TITLE = "Zinc for venous ulcers of the leg: a randomised trial"
@@ -74,3 +79,22 @@ def test_a_file_replaces_no_other_text_of_its_paper() -> None:
 def test_a_preprint_and_its_number_in_pubmed_are_one_in_one_journal(journal: str, is_one: bool) -> None:
     preprint = RECORD.but(pmid="", doi="10.21203/rs.3.rs-2960606/v1", journal="Research square")
     assert conflict(identity_of(preprint), identity_of(RECORD.but(journal=journal, doi=""))) is not is_one
+
+
+async def test_a_file_that_was_taken_for_a_paper_is_taken_back(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    registry = SessionRegistry(settings, cast("Any", EMBEDDER), open_backend(settings))
+    try:
+        store = await registry.open(title="zinc")
+        reading = read_own_file(f"{HEAD}## Abstract\n\n{ABSTRACT}\n\n{BODY}".encode()).reading
+        await store.add_evidence([RECORD, as_publication(reading, "a.md", RECORD)], embed=False)
+        assert [*await store.ids()] == ["pubmed:31541001"]
+        became = await store.declare_same(["pubmed:31541001"], undo=True)
+        assert [(one.id.partition(":")[0], [text.kind for text in one.texts]) for one in became] == [
+            ("pubmed", ["abstract"]),
+            ("text", ["note"]),
+        ]
+        assert len(await store.ids()) == 2
+        assert "visited again" in became[1].text.content
+    finally:
+        await registry.aclose()

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from deepcritical_mcp.export import EXPORT_FILES, written_entries
 from deepcritical_mcp.models import NO_ABSTRACT, Accession, AuthorName, Publication
 from deepcritical_mcp.reading.library_entries import read_library
 from deepcritical_mcp.search.library.records import LibraryRecord, read_entry
@@ -382,3 +383,11 @@ def test_votes_that_decide_nothing_and_reasons_of_covidence_are_kept() -> None:
     own = record(f"id,title,year,decision\npubmed:31541001,{TITLE},2019,included\n")
     assert own.publication
     assert (own.own_id, own.publication.claims) == ("pubmed:31541001", ("PMID 31541001",))
+
+
+def test_decisions_and_tags_come_back_from_our_own_ris() -> None:
+    one = publication(RIS).but(screening="excluded", screening_reason="no controls; see p. 3", tags=("rct", "adults"))
+    back = record("".join(EXPORT_FILES["ris"].with_pieces(written_entries([one], "ris")).chunks()))
+    assert (back.decision, back.decision_reason, back.tags) == ("excluded", "no controls; see p. 3", ("rct", "adults"))
+    assert back.publication
+    assert not any("Screening" in text.content for text in back.publication.texts)

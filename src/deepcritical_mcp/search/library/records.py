@@ -68,6 +68,8 @@ _WITHOUT_COMMA = re.compile(r"(?:\{[^{}]*\}|[^,])+")
 _RAYYAN = re.compile(r"(?:^|\|) ?(?:RAYYAN-|USER-)(INCLUSION|LABELS|EXCLUSION-REASONS|NOTES): ?([^|]*)")
 _VOTE, _QUOTED = re.compile(r"=>\s?\"?(\w{1,20})"), re.compile(r'"([^"]*)"(=>)?')
 _ASREVIEW = re.compile(r"^ASReview_(relevant|irrelevant|not_seen|prior)(?:\W*$|[.;|]\W*)")
+_SCREENED = re.compile(r"Screening: (?:(included|excluded|cited)(?:: (.{1,500}?))?)?(?:;? ?tags: (.{1,2000}))?$")
+"""What this server's RIS says of a record: "Screening: excluded: no controls; tags: rct, adults"."""
 _COVIDENCE = re.compile(r"^Exclusion reason: ?([^;]{1,300});")
 _OWN_ID = re.compile(r"(?:pubmed|doi|nct|url|text):\S{1,300}")
 _DECISIONS: Mapping[str, Verdict] = {
@@ -300,12 +302,15 @@ class _Fields(EntryFields):
         found = votes or marks
         covidence = next(filter(None, map(_COVIDENCE.search, lines)), None)
         reason = self.line("reason") or told.get("EXCLUSION-REASONS", "") or (covidence[1] if covidence else "")
+        own = next(filter(None, map(_SCREENED.match, lines)), None)
         said = next(iter(found)) if len(found) == 1 else "excluded" if covidence and not found else ""
-        decision: Verdict = _verdict(self.line("decision")) or said
-        labels = (clean_line(one) for one in told.get("LABELS", "").split(","))
+        decision: Verdict = _verdict(self.line("decision")) or (_verdict(own[1] or "") if own else said)
+        reason = (own[2] or "") if own else reason
+        labels = (clean_line(one) for one in (own[3] or "" if own else told.get("LABELS", "")).split(","))
         if decision or not votes:
             lines = [_RAYYAN.sub("", line) for line in lines]
         lines += [text for text, is_name in _QUOTED.findall(told.get("NOTES", "")) if not is_name]
+        lines = [line for line in lines if not _SCREENED.match(line)]
         kept = (_COVIDENCE.sub("", _NUMBERED.sub("", _ASREVIEW.sub("", line))).strip(" |") for line in lines)
         notes, tags = "\n".join(filter(None, kept)), (*self.listed("tags"), *filter(None, labels))
         return notes, decision, reason if decision else "", tags, bool(votes) and not decision
