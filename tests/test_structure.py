@@ -18,7 +18,8 @@ LATE_IMPORTS = {
     "cli/__init__.py": "each command imports what it needs, so that the server starts quickly",
     "cli/serving.py": "commands that only read settings need not wait for the server",
     "cli/app.py": "each command imports what it needs, so that the server starts quickly",
-    "tools/add_evidence.py": "the reader of HTML is needed for texts of one's own only",
+    "tools/evidence_items.py": "the reader of HTML is needed for texts of one's own only",
+    "tools/own_library.py": "the readers of libraries are needed for these only",
     "sources/web/tavily.py": "the reader of Markdown is needed for pages that it read only",
     "cli/quick_start.py": "the SDK is imported while its models are deferred",
 }

@@ -37,9 +37,11 @@ from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.identifiers import SESSION_ID
 from deepcritical_mcp.models import FileResult, Publication
+from deepcritical_mcp.search.library.files import UserFiles
 from deepcritical_mcp.search.news import gather_news
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, checked_request, exported
 from deepcritical_mcp.session_export.whole_export import OUTPUTS, notes_left_out
+from deepcritical_mcp.session_export.zotero_collection import sent_to_zotero
 from deepcritical_mcp.text import UTF_16, clipped, counted
 
 TITLE_WIDTH = 48
@@ -76,8 +78,6 @@ async def export_session(session: str, format: str, output: Path | None, asked: 
         InvalidInputError: there is no such session, it is empty or locked, or the file exists and must not be
             overwritten.
     """
-    from deepcritical_mcp.session_export.zotero_collection import sent_to_zotero
-
     if output is not None and not force and await anyio.Path(output).exists():
         raise InvalidInputError(f"{output} exists and was not changed. Pass another name, or --force to overwrite it.")
     styles = load_settings().kept_for_user().styles_folder
@@ -154,8 +154,6 @@ async def restore_session(session_id: str) -> None:
 async def import_into(session: str, files: Sequence[str], tags: Sequence[str], *, as_json: bool) -> bool:
     """Add files to a session, which is opened under the title `session` if there is none, and print what became of
     each; whether everything was read."""
-    from deepcritical_mcp.search.library.files import UserFiles
-
     async with kept_services() as services:
         kept = await services.sessions.sessions()
         titled = [one for one in kept if folded_title(one.title) == folded_title(session)]  # not one that begins so
