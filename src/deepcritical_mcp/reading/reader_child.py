@@ -1,7 +1,8 @@
 """The process that reads documents; see `reading.reader_process`.
 
 A request is its length in 8 bytes, a line of JSON, and the document. An answer is a byte that says whether this process
-goes on, its length, and JSON: `{"read": …}`, or `{"error": …}` with the attributes of an `UnreadableDocumentError`.
+goes on, its length, and JSON: `{"read": …}`, or `{"error": …}` with the attributes of an `UnreadableDocumentError`. Of
+a library that is its form, and lines with some of its entries each follow.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from deepcritical_mcp.errors import UnreadableDocumentError
 from deepcritical_mcp.reading import PageReading, Reading, bounded
+from deepcritical_mcp.text import batches
 
 if TYPE_CHECKING:
     from deepcritical_mcp.reading.library_entries import LibraryReading
@@ -38,6 +40,8 @@ IDLE_SECONDS = 60
 LENGTH = 8
 JATS = "application/jats+xml"
 LIBRARY_FILE = "application/x-references"
+ENTRIES_A_LINE = 50
+"""Of a library; an answer with these has several lines."""
 MAX_ARTICLES = 100
 """Articles in one answer; more than any request asks for."""
 TOO_MUCH_MEMORY = 77
@@ -72,7 +76,12 @@ def _read(content: bytes, media_type: str, **how: str) -> PageReading | LibraryR
 def _answer(request: bytes) -> bytes:
     header, _, content = request.partition(b"\n")
     try:
-        return to_json({"read": _read(content, **json.loads(header))})
+        how = json.loads(header)
+        found = _read(content, **how)
+        if how["media_type"] == LIBRARY_FILE:
+            form, entries = cast("LibraryReading", found)
+            return b"\n".join([to_json({"read": form}), *map(to_json, batches(entries, ENTRIES_A_LINE))])
+        return to_json({"read": found})
     except UnreadableDocumentError as error:
         flags = {name: getattr(error, name) for name in ("is_protected", "is_too_slow")}
         return to_json({"error": error.message, **flags})

@@ -17,11 +17,12 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from queue import Empty, LifoQueue
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import anyio
 from anyio.lowlevel import RunVar
@@ -40,7 +41,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.models import AuthorName, StatusNotice
 from deepcritical_mcp.net.pacing import TurnLine
 from deepcritical_mcp.reading import PageReading, Reading
-from deepcritical_mcp.reading.library_entries import LibraryReading
+from deepcritical_mcp.reading.library_entries import LibraryForm, LibraryReading, WrittenEntry
 from deepcritical_mcp.reading.reader_child import JATS, LENGTH, LIBRARY_FILE, TOO_MUCH_MEMORY
 
 SECONDS = 25.0
@@ -50,7 +51,8 @@ MAX_ANSWER = 64 * 1024**2
 _COMMAND = (sys.executable, "-W", "ignore", "-m", "deepcritical_mcp.reading.reader_child")
 _UNREADABLE = "This document cannot be read: it is damaged or too complex."
 _TOO_LARGE = "This document cannot be read: it would take too much memory."
-_PAGE, _ARTICLES, _ENTRIES = TypeAdapter(PageReading), TypeAdapter(list[Reading]), TypeAdapter(LibraryReading)
+_PAGE, _ARTICLES, _ENTRIES = TypeAdapter(PageReading), TypeAdapter(list[Reading]), TypeAdapter(list[WrittenEntry])
+_FORM: TypeAdapter[LibraryForm | Literal[""]] = TypeAdapter(LibraryForm | Literal[""])
 T = TypeVar("T")
 _lines: RunVar[tuple[TurnLine, TurnLine]] = RunVar("reading_lines")
 
@@ -131,20 +133,22 @@ async def read_document(
         UnreadableDocumentError: it is damaged or protected, or took longer than `seconds` or too much memory;
             retryable if the reason is not the document.
     """
-    page = await _read(content, {"media_type": media_type, "url": url, "charset": charset}, _PAGE, seconds)
+    header = {"media_type": media_type, "url": url, "charset": charset}
+    page = await _read(content, header, partial(_parsed, adapter=_PAGE), seconds)
     return replace(page, reading=_typed(page.reading))
 
 
 async def read_library_file(content: bytes) -> LibraryReading:
     """The entries of a file of a reference manager or database, read in a child process; raises as `read_document`."""
-    return await _read(content, {"media_type": LIBRARY_FILE}, _ENTRIES, SECONDS)
+    return await _read(content, {"media_type": LIBRARY_FILE}, _parsed_library, SECONDS)
 
 
 async def read_articles(content: bytes, provider: str, title: str) -> Sequence[Reading]:
     """The articles in a provider's answer in JATS, read in a child process as by `read_jats`; a ProviderError if it
     cannot be read."""
     try:
-        return [_typed(one) for one in await _read(content, {"media_type": JATS}, _ARTICLES, SECONDS)]
+        parsed = partial(_parsed, adapter=_ARTICLES)
+        return [_typed(one) for one in await _read(content, {"media_type": JATS}, parsed, SECONDS)]
     except UnreadableDocumentError as error:
         unread = f"{title} sent a full text that cannot be read. {error.message}"
         raise outage_of(error, provider) or ProviderResponseError(provider, unread) from error
@@ -157,7 +161,7 @@ def outage_of(error: UnreadableDocumentError, provider: str) -> ProviderError | 
     return ProviderUnavailableError(provider, error.message) if error.retryable else None
 
 
-async def _read(content: bytes, header: Mapping[str, str], adapter: TypeAdapter[T], seconds: float) -> T:
+async def _read(content: bytes, header: Mapping[str, str], parsed: Callable[[bytes], T], seconds: float) -> T:
     lines = _lines.get(None) or (TurnLine(), TurnLine())
     _lines.set(lines)
     line, too_slow = json.dumps(header).encode() + b"\n", "This document takes too long to read."
@@ -165,7 +169,7 @@ async def _read(content: bytes, header: Mapping[str, str], adapter: TypeAdapter[
         async with turns.turn():
             left = min(most, seconds_before(TO_KEEP_RESULTS))
             with anyio.move_on_after(left):
-                return await _read_once(line, content, adapter)
+                return await _read_once(line, content, parsed)
             if left < most:
                 raise UnreadableDocumentError(too_slow, is_too_slow=True, retryable=True)
             if most == seconds:
@@ -173,7 +177,7 @@ async def _read(content: bytes, header: Mapping[str, str], adapter: TypeAdapter[
     raise UnreadableDocumentError(too_slow, is_too_slow=True)
 
 
-async def _read_once(line: bytes, content: bytes, adapter: TypeAdapter[T]) -> T:
+async def _read_once(line: bytes, content: bytes, parsed: Callable[[bytes], T]) -> T:
     try:
         child = await run_sync(_take)
     except OSError as error:
@@ -186,10 +190,10 @@ async def _read_once(line: bytes, content: bytes, adapter: TypeAdapter[T]) -> T:
     except UnreadableDocumentError:
         if child.is_new:
             raise
-        return await _read_once(line, content, adapter)  # perhaps it was ended while it had nothing to do
+        return await _read_once(line, content, parsed)  # perhaps it was ended while it had nothing to do
     if goes_on:
         _idle.put(child)
-    return await run_sync(_parsed, answer, adapter)
+    return await run_sync(parsed, answer)
 
 
 def _parsed(answer: bytes, adapter: TypeAdapter[T]) -> T:
@@ -200,6 +204,19 @@ def _parsed(answer: bytes, adapter: TypeAdapter[T]) -> T:
         return adapter.validate_python(found["read"])
     except (ValueError, KeyError, TypeError) as error:
         raise UnreadableDocumentError(_UNREADABLE) from error
+
+
+def _parsed_library(answer: bytes) -> LibraryReading:
+    """The entries of a library, whose answer has lines of some of them each: parsed as a whole, those of a large file
+    would hold up everybody else."""
+    form, *lines = answer.split(b"\n")
+    entries = list[WrittenEntry]()
+    try:
+        for line in lines:
+            entries += _ENTRIES.validate_json(line)
+    except ValueError as error:
+        raise UnreadableDocumentError(_UNREADABLE) from error
+    return LibraryReading(_parsed(form, _FORM), entries)
 
 
 def _typed(reading: Reading) -> Reading:
