@@ -22,11 +22,11 @@ from contextlib import closing
 from pathlib import Path
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.context import build_services
+from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.deadline import no_progress
-from deepcritical_mcp.reading.reader_process import end_readers
+from deepcritical_mcp.memory import settle
 from deepcritical_mcp.search.library.files import UserFiles
-from store import Stalls
+from store import Stalls, texts
 
 TAG = re.compile(r"([A-Z][A-Z0-9]) {1,2}- ?(.*)")
 
@@ -58,17 +58,19 @@ def bare(path: Path, folder: Path) -> float:
 async def measured(path: Path) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        services = build_services(Settings(data_dir=folder / "data", cache_dir=folder / "cache"))
+        app = AppContext(Settings(data_dir=folder / "data", cache_dir=folder / "cache"))
+        services = await app.services()
         store = await services.sessions.open(title=path.name)
+        await store.add_evidence(texts(1, seed=1))  # the model is loaded, as in a server that has answered before
+        await store.search_similar("the first one")
+        settle()  # as a server does that has warmed up
         stalls, idle = Stalls(), Stalls()
         began = time.perf_counter()
         watch = asyncio.create_task(stalls.watch())
         told = await services.library.bring_in(UserFiles(str(path), folders=None), store, no_progress)
         seconds = time.perf_counter() - began
         watch.cancel()
-        await services.library.aclose()
-        await services.sessions.aclose()
-        await services.http.aclose()
+        await app.aclose()
         watch = asyncio.create_task(idle.watch())
         await asyncio.sleep(seconds)
         watch.cancel()
@@ -85,7 +87,6 @@ async def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     for path in parser.parse_args().files:
         await measured(path)
-    end_readers()
 
 
 if __name__ == "__main__":

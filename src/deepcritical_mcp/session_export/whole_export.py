@@ -3,7 +3,6 @@ its status asked for again, in one text."""
 
 from __future__ import annotations
 
-import gc
 import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from deepcritical_mcp.deadline import TO_RECHECK_EXPORT, seconds_for
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import EXPORT_FILES, NOTES_IN, ExportFormat, with_notes, written_entries
 from deepcritical_mcp.export.reference import LISTED_FIELDS, RECORD_FIELDS
+from deepcritical_mcp.memory import settle
 from deepcritical_mcp.models import LoggedSearch, Publication, publication_id
 from deepcritical_mcp.models.screening import matches_mark
 from deepcritical_mcp.search.witness import has_askable_status, named_with_days
@@ -305,9 +305,7 @@ def _written(of: _WrittenOf, last: tuple[_WrittenOf, _Written] | None) -> _Writt
         return last[1]
     request, publications, log, title = of
     if len(publications) >= _MANY:
-        # A collection would stop the process for half a second to look at all of the session.
-        gc.collect(1)
-        gc.freeze()
+        settle()
     if request.format in RECORD_FORMATS:
         entries = written_entries(publications, request.format, abstracts=request.abstracts, fields=request.fields)
         return [*EXPORT_FILES[request.format].with_pieces(entries).chunks()], ()

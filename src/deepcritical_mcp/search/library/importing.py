@@ -11,6 +11,7 @@ from anyio.to_thread import run_sync
 from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import InvalidInputError, SessionFullError, UnreadableDocumentError
 from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.memory import settle
 from deepcritical_mcp.models import FileResult, ScreeningMark, vancouver
 from deepcritical_mcp.reading.library_entries import LibraryForm
 from deepcritical_mcp.reading.reader_process import read_library_file
@@ -89,6 +90,8 @@ class Importer:
                 records = list[LibraryRecord]()
                 for some in batches(library.entries, AT_ONCE):  # who cancels waits for no more than these
                     records += await run_sync(lambda these=some: [read_entry(one, form) for one in these])
+                    if len(some) == AT_ONCE:
+                        settle()
                 result, _ = await keep_records(records, name, FORMS[form], self._store, self._progress, tags)
                 return result
             return await self._document(content, name, tags)

@@ -13,6 +13,7 @@ from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import SessionFullError
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.evidence.titles import likeness, tokens
+from deepcritical_mcp.memory import settle
 from deepcritical_mcp.models import NO_ABSTRACT, FileResult, LoggedQuery, Publication, ScreeningMark, Verdict
 from deepcritical_mcp.search.library.records import LibraryRecord
 from deepcritical_mcp.search.search_steps import new_entry
@@ -67,6 +68,8 @@ async def keep_records(
             rows += [
                 Row(one, new.publication, new.status == "added") for (one, _), new in zip(some, outcomes, strict=True)
             ]
+        if len(some) == AT_ONCE:
+            settle()
         await progress(len(rows) / total, f"{len(rows):,} of {counted(total, 'record')} of {name}")
     databases = await _log(rows, name, store)
     details = [form, *(f"{count:,} from {database}" for database, count in databases.items() if database)]
