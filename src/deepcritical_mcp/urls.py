@@ -59,6 +59,13 @@ class _Address(NamedTuple):
         return f"{self.scheme}://{host}{port}{path}{query}{fragment}"
 
 
+_PRINT_VIEW = re.compile(r"(?:^|[/._=?&-])(?:pdf|epdf|articlepdf|print|printable|pdfdirect|pdfplus|amp)(?:$|[/._=&-])")
+_VIEW = re.compile(  # of one page: /abs/pii/S1 and /pii/S1, /content/1/2.full.pdf and /content/1/2
+    r"(?<=[^/:])/(?:pdf|epdf|articlepdf|pdfdirect|pdfplus|print|printable|amp|abs|abstract|article-abstract|full|"
+    r"fullarticle|full-?text|html)(?=/|$)|(?:\.(?:full|abstract|full-text|pdf)){1,2}$|\?print=(?:true|yes)$"
+)
+
+
 def normalize_url(url: str) -> str:
     """The canonical form of `url`, equal for all addresses of the same page; "" stays "". Idempotent.
 
@@ -242,3 +249,13 @@ def _percent(text: str, plain: str, marks: str = "") -> str:
 
     text = quote(_STRAY_PERCENT.sub("%25", text), safe=plain + marks + "%", errors="replace")
     return _ESCAPE.sub(unescaped, text)
+
+
+def is_print_view(url: str) -> bool:
+    """Whether a normalized URL leads to the PDF or print view of a page."""
+    return bool(_PRINT_VIEW.search(url))
+
+
+def without_view(url: str) -> str:
+    """A normalized URL without what names a view of the page."""
+    return _VIEW.sub("", url)

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.clustering import clusters_of, member_of
+from deepcritical_mcp.evidence.clustering import Member, clusters_of, member_of
 from deepcritical_mcp.evidence.comparisons import copies
 from deepcritical_mcp.evidence.titles import bare_title, likeness, tokens
-from deepcritical_mcp.models import NO_ABSTRACT, Publication
+from deepcritical_mcp.models import NO_ABSTRACT, USER, Publication, Text
 from tests.evidence.stand_ins import Registries, piece
+from tests.publications import published
 
 TITLE = "Cherry extract against flares of gout in primary care"
 TEXT = (
@@ -219,3 +220,34 @@ def test_what_was_compared_is_soon_forgotten() -> None:
     for number in range(3_000):
         tokens(" ".join(f"word{number}x{place}" for place in range(40)))
     assert sys.getallocatedblocks() - before < 200_000
+
+
+LONG = "Of 412 patients on home dialysis at nine centres, 81 percent lived for two years, and 30 had peritonitis."
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_one"),
+    [
+        ({"issue": "1", "pages": "12-20"}, {"issue": "Suppl 1", "pages": "S12"}, False),
+        ({"pages": "5-14"}, {"pages": "e5"}, False),
+        ({"issue": "Spring", "pages": "1"}, {"issue": "Autumn", "pages": "1"}, False),
+        ({"volume": "34 Suppl 1", "pages": "S5"}, {"volume": "34", "issue": "Supplement 2", "pages": "S5"}, False),
+        ({"volume": "34 Suppl 1", "pages": "S5"}, {"volume": "34", "issue": "Supplement 1", "pages": "S05"}, True),
+        ({"pages": "P-12"}, {"pages": "O-12"}, False),
+        ({"pages": "12", "content": "Editorial"}, {"pages": "30", "content": "Editorial"}, False),
+        ({"pages": "12", "notes": "To read"}, {"pages": "30", "notes": "To read"}, False),
+        ({"pages": "12", "content": LONG}, {"pages": "e12", "content": LONG}, True),
+        ({"pages": "12", "content": LONG}, {"volume": "35", "date": "2021", "pages": "30", "content": LONG}, False),
+        ({"volume": "0", "issue": "0"}, {"pages": "30"}, True),
+    ],
+)
+def test_records_of_libraries_in_different_places_are_one_only_with_one_abstract(
+    one: dict[str, Any], other: dict[str, Any], is_one: bool
+) -> None:
+    def record(content: str = NO_ABSTRACT, notes: str = "", **fields: str) -> Member:
+        common = {"title": "Survival in home dialysis: a cohort of nine centres", "journal": "Kidney", "volume": "34"}
+        made = published(content, source="library", authors=("Berg, Jan",), **{"date": "2020", **common, **fields})
+        note = (Text(kind="note", content=notes, provider=USER),) if notes else ()
+        return member_of(made.but(texts=(*made.texts, *note)))
+
+    assert (len(clusters_of([record(**one), record(**other)])) == 1) is is_one

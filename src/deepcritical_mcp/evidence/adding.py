@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Literal, NamedTuple
@@ -30,7 +30,6 @@ from deepcritical_mcp.evidence.identity import Identity, base_id, conflict, tell
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector
 from deepcritical_mcp.evidence.text_index import Layout, has_other_texts
 from deepcritical_mcp.models import Evidence, Publication, merged, united
-from deepcritical_mcp.models.evidence import without_files
 
 
 @dataclass(frozen=True)
@@ -126,14 +125,11 @@ class Batch:
         self.link(sorted(self.unlinked - self.changed))
         return decisions
 
-    def regroup(self, ids: Sequence[str], mark: str | None = None) -> list[Publication]:
-        """Make one publication of several, whose members get a `mark` that says so; with an empty one, of those that
-        have any, or the text of a file, what they are without; with none, what they are by now. Gives what became of
-        them."""
-        members = [member.publication for id in ids for member in self._catalogue.members(id)]
-        members = [piece for one in members for piece in without_files(one)] if mark == "" else members
-        marks = [one.declared if mark is None else (*one.declared, mark) if mark else () for one in members]
-        changed = [one.but(declared=marked) for one, marked in zip(members, marks, strict=True)]
+    def regroup(
+        self, ids: Sequence[str], change: Callable[[Sequence[Publication]], Sequence[Publication]] = list
+    ) -> list[Publication]:
+        """Group the members of several publications anew, after `change`. Gives what became of them."""
+        changed = change([member.publication for id in ids for member in self._catalogue.members(id)])
         clusters = tuple(clusters_of(map(member_of, changed)))
         self._apply(changed[0], (), Placement(ids[0], 1.0, "", tuple(ids), clusters))
         kept = dict.fromkeys(id for one in changed if (id := self._catalogue.place(one).id))

@@ -40,9 +40,13 @@ Agreement = Literal["same", "like", "other", "unknown"]
 Copies = Literal["same", "other words", "contradicted", "different"]
 
 Place = tuple[str, str, str]
-"""Volume, issue, first page."""
+"""Volume, issue and first page, as `place_of` writes them."""
 
-_FIRST_NUMBER = re.compile(r"[1-9][0-9]{0,9}")
+_SUPPLEMENT = re.compile(r"suppl[^\W\d_]*|\bs(?=[ .]?\d)")
+_PLACE_FILLERS = re.compile(r"\b(?:volume|vol|issue|iss|number|no|nr|article|art|pages?|pp)\b")
+_LEADING_ZEROS = re.compile(r"(?<!\d)0+")
+_NO_LETTER = re.compile(r"[\W_]+")
+_FIRST_PAGE = re.compile(r"[^\W\d_]*[-. ]?\d\w*(?:\.\w+)?")
 _NEGATION = re.compile(r"\b\w+n['’]t\b")
 _NAME_WORD = re.compile(r"[^\W\d_]+")
 _JOURNAL_FILLERS = frozenset({"the", "of", "and", "in", "for", "on"})
@@ -168,15 +172,35 @@ def _name_words(name: str) -> list[str]:
 
 
 def place_of(publication: Publication) -> Place:
-    """The first number of its volume, issue and pages, "" for each that has none."""
-    found = map(_FIRST_NUMBER.search, (publication.volume, publication.issue, publication.pages))
-    volume, issue, page = (one[0] if one else "" for one in found)
-    return volume, issue, page
+    """Its volume, issue and first page, each as letters and digits alone, "" if unknown: ("34", "suppl1", "s12") for
+    "34 (Supplement 1)", "S12-S19". A volume and a page have a number; an issue may be "spring"."""
+    volume, supplement, of_supplement = _SUPPLEMENT.sub("suppl", _place_words(publication.volume)).partition("suppl")
+    issue = _place_part(_SUPPLEMENT.sub("suppl", _place_words(publication.issue)))
+    page = _FIRST_PAGE.search(_place_words(publication.pages))
+    has_number = any(map(str.isdigit, volume))
+    return (
+        _place_part(volume) if has_number else "",
+        issue or _place_part(f"{supplement}{of_supplement}"),
+        _place_part(page[0]) if page else "",
+    )
+
+
+def _place_words(text: str) -> str:
+    return _PLACE_FILLERS.sub("", normalized("NFKC", text).casefold())
+
+
+def _place_part(text: str) -> str:
+    return _LEADING_ZEROS.sub("", _NO_LETTER.sub("", text))
 
 
 def is_one_place(one: Place, other: Place) -> bool:
     """Whether volume and first page are known and the same."""
     return bool(one[0] and one[2]) and (one[0], one[2]) == (other[0], other[2])
+
+
+def elsewhere(one: Place, other: Place) -> tuple[bool, ...]:
+    """Whether the volumes, the issues and the first pages of both are known and differ."""
+    return tuple(bool(first and second) and first != second for first, second in zip(one, other, strict=True))
 
 
 def same_journal(one: Sequence[str], other: Sequence[str]) -> bool | None:

@@ -18,6 +18,7 @@ from deepcritical_mcp.evidence.comparisons import (
     MIN_COMPARED,
     Agreement,
     Place,
+    elsewhere,
     is_one_place,
     negations_in,
     opposite_signs,
@@ -56,7 +57,7 @@ from deepcritical_mcp.models import (
     Publication,
     is_collective,
 )
-from deepcritical_mcp.urls import host_of, normalize_url
+from deepcritical_mcp.urls import host_of, is_print_view, normalize_url, without_view
 
 REGISTERED = ("pmid", "doi", "nct", "pmcid")
 """Numbers of which a publication has one each."""
@@ -64,11 +65,6 @@ CLAIMED = "claimed "
 """Prefix of the kind of a number, in the key that finds the publications that have it or claim to have it."""
 BEGINNING = 6_000
 """Characters: the authors and numbers of a document stand among its first ones."""
-_PRINT_VIEW = re.compile(r"(?:^|[/._=?&-])(?:pdf|epdf|articlepdf|print|printable|pdfdirect|pdfplus|amp)(?:$|[/._=&-])")
-_VIEW = re.compile(  # of one page: /abs/pii/S1 and /pii/S1, /content/1/2.full.pdf and /content/1/2
-    r"(?<=[^/:])/(?:pdf|epdf|articlepdf|pdfdirect|pdfplus|print|printable|amp|abs|abstract|article-abstract|full|"
-    r"fullarticle|full-?text|html)(?=/|$)|(?:\.(?:full|abstract|full-text|pdf)){1,2}$|\?print=(?:true|yes)$"
-)
 _DIGEST = re.compile(r"#[0-9a-f]{12}$")
 ENDS = 3
 """Content words at each end of a title by which others are looked up that may have the same title."""
@@ -86,7 +82,7 @@ class Identity:
         id: the one that these facts alone give it, without the digest that tells two with one id apart.
         title: as `tokens`, without what a site adds.
         shown_title: as it is written.
-        place: the first number of its volume, issue and pages.
+        place: its volume, issue and first page.
         translation: the title in the publication's own language, as `tokens`.
         beginning: how the text of a document begins that was read; "" for others.
         is_record: whether a bibliographic source describes it.
@@ -95,7 +91,7 @@ class Identity:
         is_listed: whether a library of the user's has it.
         is_print: whether its URL leads to the PDF or print view of a page.
         is_document: whether the user supplied it as a web page or document, not as a note or a database's record.
-        contents: what its texts say, of a full text its beginning; none when that is nothing.
+        contents: what its texts say, of a full text its beginning; of a library's record, what may be an abstract.
         declared: marks that it shares with what the user declared to be the same.
         keys: what it can be looked up by: numbers, id, and how its title begins and ends (words may be cut, or
             misspelled, or a site's name added, on one side). Two that are the same share one.
@@ -128,7 +124,7 @@ class Identity:
 def identity_of(publication: Publication) -> Identity:
     """The identity of a publication, normalized; identifiers are read from its URL too."""
     url = normalize_url(publication.url) if publication.source != LIBRARY else ""  # databases give one to many
-    known = identity_numbers(publication.own_ids) | ({"url": _VIEW.sub("", url)} if url else {})
+    known = identity_numbers(publication.own_ids) | ({"url": without_view(url)} if url else {})
     # A paper names the trial that it reports, but is not the trial's registration.
     claims = {part: value for part, value in identity_numbers(publication.stated_ids).items() if part not in known}
     sought = {f"{CLAIMED}{part}": value for part, value in (claims | known).items() if part in REGISTERED}
@@ -159,12 +155,13 @@ def identity_of(publication: Publication) -> Identity:
         is_note=publication.is_own_note,
         is_preprint=publication.form == "preprint" and publication.is_record,
         is_listed=publication.source == LIBRARY,
-        is_print=bool(_PRINT_VIEW.search(url)),
+        is_print=is_print_view(url),
         is_document=publication.is_users and publication.source == "web",
         contents=tuple(
             text.content[:COMPARED] if text.parts else text.content
             for text in publication.texts
             if text.content not in (NO_ABSTRACT, publication.title)
+            and not (publication.source == LIBRARY and (text.kind == "note" or len(text.content) < MIN_COMPARED))
         ),
         declared=declared,
         keys=frozenset((known | sought | ends | {"id": id}).items()) | declared,
@@ -285,7 +282,8 @@ def _says_the_same(one: Identity, other: Identity) -> bool:
     """Whether two publications with the same text are one; two notes must be about the same thing."""
     if one.id != other.id or not one.id.startswith("text:") or _titles_alike(one, other) == "other":
         return False
-    if not _dates_agree(one, other) or _same_first_author(one, other) is False:
+    is_elsewhere = any(elsewhere(one.place, other.place))
+    if is_elsewhere or not _dates_agree(one, other) or _same_first_author(one, other) is False:
         return False
     if not one.named or not other.named:
         return one.named == other.named or not (one.is_note and other.is_note)
@@ -490,8 +488,10 @@ def _is_same_document(one: Identity, other: Identity) -> bool:
         is_said = agreement == "same" or (agreement != "other" and is_one_place(one.place, other.place))
         return is_said and titles == "same" and known and bool(same_journal(one.journal, other.journal))
     # Yearly reports, corrections, updates and congress abstracts have one title in several places.
-    is_elsewhere = any(one and other and one != other for one, other in zip(one.place, other.place, strict=True))
-    return agreement == "same" or (agreement != "other" and titles == "same" and known and not is_elsewhere)
+    volumes, issues, pages = elsewhere(one.place, other.place)
+    if agreement == "same":
+        return not (volumes and pages and one.date[:4] != other.date[:4])
+    return agreement != "other" and titles == "same" and known and not (volumes or issues or pages)
 
 
 def _doubt(one: Identity, other: Identity) -> str:

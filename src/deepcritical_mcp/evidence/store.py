@@ -19,6 +19,7 @@ from deepcritical_mcp.errors import SessionFullError
 from deepcritical_mcp.evidence.adding import AddOutcome, Batch, Decision, NewPublication
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope
+from deepcritical_mcp.evidence.declarations import declared_one, taken_apart
 from deepcritical_mcp.evidence.embedding.projection import Point, project
 from deepcritical_mcp.evidence.paper_passages import (
     abstract_of,
@@ -347,16 +348,25 @@ class EvidenceStore(SessionAccess):
                 await self._write_alone(partial(write, pair))
             self._start_indexing(catalogue)
 
-    async def declare_same(self, ids: Sequence[str], *, undo: bool = False) -> list[Publication]:
-        """Make one publication of those with these ids, whatever they say; or make of each what it was before that.
-        Gives what became of them; () if the session does not have all of them."""
+    async def declare_same(self, ids: Sequence[str]) -> list[Publication]:
+        """Make one publication of those with these ids, whatever they say: see `declared_one`. Gives what became of
+        them; () if the session does not have all of them."""
+        return await self._regrouped(ids, partial(declared_one, mark=secrets.token_hex(4)), least=2)
+
+    async def take_apart(self, id: str, content: str = "") -> list[Publication]:
+        """Make of a publication what it was before it was declared to be one: see `taken_apart`."""
+        return await self._regrouped([id], partial(taken_apart, content=content), least=1)
+
+    async def _regrouped(
+        self, ids: Sequence[str], change: Callable[[Sequence[Publication]], Sequence[Publication]], *, least: int
+    ) -> list[Publication]:
         async with self._session() as catalogue:
 
             def write() -> list[Publication]:
                 known = list(dict.fromkeys(catalogue.resolve(id) for id in ids))
-                if not all(known) or (len(known) < 2 and not undo):
+                if not all(known) or len(known) < least:
                     return []
-                return Batch(catalogue, self.calibration).regroup(known, "" if undo else secrets.token_hex(4))
+                return Batch(catalogue, self.calibration).regroup(known, change)
 
             found = await self._write_alone(write)
             self._start_indexing(catalogue)

@@ -77,6 +77,7 @@ def _differences(first: Publication, second: Publication) -> Iterator[str]:
         "first author": ("", "") if _have_same_author(first, second) else tuple(map(_first_author, (first, second))),
         "journal": (first.journal, second.journal) if same_journal(one.journal, other.journal) is False else ("", ""),
         "volume": (first.volume, second.volume),
+        "issue": (first.issue, second.issue),
         "pages": (first.pages, second.pages),
         **{part.upper(): (one.named.get(part, ""), other.named.get(part, "")) for part in REGISTERED},
     }

@@ -125,9 +125,9 @@ PREFERENCE: tuple[TextKind, ...] = ("abstract", "registration", "full_text", "pa
 """Which text represents a publication if only one is shown; the user's texts always come last."""
 RECORD_KINDS: tuple[TextKind, ...] = ("abstract", "registration")
 USER = "user"
+"""Provider of what the user wrote or pasted."""
 LIBRARY, FILE = "library", "your file"
 """The provider of what a file of references says, and of a text that was read from the user's own file."""
-"""Provider of what the user wrote or pasted."""
 NO_ABSTRACT = "[No abstract]"
 DECLARED = "declared the same by the user"
 """Why two descriptions are of one publication, if the user says so."""
@@ -446,19 +446,6 @@ def merged(kept: Publication, other: Publication) -> Publication:
         values["screening_reason"] = "; ".join(filter(None, (latest.screening_reason, also)))
     values["decisions"] = tuple(sorted(united(first.history, second.history), key=lambda made: made[: len(UTC_SECOND)]))
     return kept.model_copy(update={**values, "found_by": united(kept.found_by, other.found_by)})
-
-
-def without_files(publication: Publication) -> list[Publication]:
-    """The publication without the texts of the user's files, and these as the user's own documents."""
-    files = [one for one in publication.texts if one.provider == FILE]
-    if not files or len(files) == len(publication.texts):
-        return [publication]
-    rest = tuple(one for one in publication.texts if one.provider != FILE)
-    own = {"provider": USER, "source": "user", "title": publication.title}
-    return [
-        publication.but(texts=rest),
-        *(Publication.of("note", one.content, parts=one.parts, **own) for one in files),
-    ]
 
 
 def authority(publication: Publication) -> int:

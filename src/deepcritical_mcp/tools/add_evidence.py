@@ -67,7 +67,7 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
     same = await declared(session.store, {at: one for at, one in sound.items() if clean_line(one.same_as)})
     problems |= {**files.problems, **same.problems}
     kept, unknown = await decidable(session.store, items)
-    problems = unknown | problems
+    problems = {at: told for at, told in unknown.items() if at not in same.done} | problems
     marked = {index: id for index, id in kept.items() if index not in problems and index not in same.done}
     decisions = await decided(session.store, items, marked)
     done = problems.keys() | marked.keys() | files.done | same.done

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, NamedTuple
 
 from deepcritical_mcp.errors import InvalidInputError, ProviderError
-from deepcritical_mcp.models import DECLARED, AddedItem, DuplicateItem, FileResult, vancouver
-from deepcritical_mcp.models.evidence import without_files
+from deepcritical_mcp.evidence.declarations import can_be_taken_apart
+from deepcritical_mcp.models import DECLARED, FILE, AddedItem, DuplicateItem, FileResult, split_text_id, vancouver
 from deepcritical_mcp.search.library.files import UserFiles
 from deepcritical_mcp.text import clean_line, clean_text, counted
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, is_local, progress_of
@@ -15,6 +15,7 @@ from deepcritical_mcp.tools.evidence_items import NOT_THE_SAME, EvidenceItem, ke
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
+    from deepcritical_mcp.models import Publication
     from deepcritical_mcp.tools.arguments.call_session import CallSession
 
 NO_PATHS = "over HTTP no file is read, nor Zotero: pass its text as content, and file as its name"
@@ -118,17 +119,23 @@ async def declared(store: EvidenceStore, items: Mapping[int, EvidenceItem]) -> D
         kept = await store.publications(ids)
         if unknown := [id for id in ids if id not in kept]:
             problems[index] = f"{' and '.join(unknown)} is not in this session; list_evidence has the ids"
-            continue
-        if not undo and len({one.id for one in kept.values()}) == 1:
-            problems[index] = f"{' and '.join(ids)} are one item already"
-            continue
-        if undo and not any(one.declared or len(without_files(one)) > 1 for one in kept.values()):
-            problems[index] = f"{ids[0]} was not declared to be the same as another item, and has no text of a file"
-            continue
-        became = await store.declare_same(ids, undo=undo)
-        if undo:
+        elif undo:
+            content = _text_of_file(kept[ids[0]], split_text_id(ids[0])[1])
+            if not can_be_taken_apart(kept[ids[0]], content):
+                problems[index] = f"{ids[0]} was not declared to be the same as another item, and has no text of a file"
+                continue
+            became = await store.take_apart(ids[0], content)
             apart += (AddedItem(index=index, id=each.id, reference=vancouver(each)) for each in became)
+        elif len({one.id for one in kept.values()}) == 1:
+            problems[index] = f"{' and '.join(ids)} are one item already"
         else:
+            became = await store.declare_same(ids)
             named = {"duplicate_of": became[0].id, "reference": vancouver(became[0])}
             joined.append(DuplicateItem(index=index, similarity=1.0, reason=DECLARED, **named))
     return Declared(joined, apart, problems, items.keys())
+
+
+def _text_of_file(publication: Publication, number: int) -> str:
+    """The text of a file that an id with a number names; "" for no text, or another one, in particular the first."""
+    text = publication.texts[number - 1] if 1 < number <= len(publication.texts) else None
+    return text.content if text and text.provider == FILE else ""

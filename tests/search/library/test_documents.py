@@ -8,12 +8,15 @@ from typing import Any, cast
 import pytest
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.deadline import no_progress
 from deepcritical_mcp.evidence.identity import conflict, identity_of
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import FILE, Text, merged
 from deepcritical_mcp.reading.user_text import read_own_file
 from deepcritical_mcp.search.library.documents import as_publication, recognized
+from deepcritical_mcp.search.library.files import UserFiles
+from deepcritical_mcp.search.library.importing import Importer
 from deepcritical_mcp.search.record_finder import Lookup
 from deepcritical_mcp.sources.lookup import Wanted
 from tests.fakes import EMBEDDER
@@ -48,8 +51,8 @@ TEXTS = cast("Any", SimpleNamespace(records=Records(), references=References()))
     [
         (f"{HEAD}## Abstract\n\n{ABSTRACT}\n\n{BODY}", False, True),
         (f"{HEAD}## Abstract\n\n{ABSTRACT}\n\n{LIST}", True, False),
-        (f"{HEAD}## Abstract\n\n{ABSTRACT}\n\n{LIST}\n\n{LIST}\n\n{LIST}", True, True),
-        (f"{HEAD}## Abstract\n\n{ABSTRACT}\n\n{LIST}\n\n{LIST}\n\n{LIST}", False, False),
+        ("\n\n".join((HEAD, ABSTRACT, LIST, LIST, LIST, LIST, LIST)), True, True),
+        ("\n\n".join((HEAD, ABSTRACT, LIST, LIST, LIST, LIST, LIST)), False, False),
         (f"medRxiv preprint doi: 10.1101/2018.01.02.123456\n\n{HEAD}## Abstract\n\n{ABSTRACT}\n\n{BODY}", True, False),
         (f"A thesis\n\n{HEAD}## Abstract\n\n{ABSTRACT}\n\n{BODY}", True, False),
         (f"{HEAD}My thoughts about this paper.\n\n{BODY}", False, False),
@@ -86,15 +89,26 @@ async def test_a_file_that_was_taken_for_a_paper_is_taken_back(tmp_path: Path) -
     registry = SessionRegistry(settings, cast("Any", EMBEDDER), open_backend(settings))
     try:
         store = await registry.open(title="zinc")
-        reading = read_own_file(f"{HEAD}## Abstract\n\n{ABSTRACT}\n\n{BODY}".encode()).reading
+        text = f"{HEAD}## Abstract\n\n{ABSTRACT}\n\n{BODY}"
+        reading = read_own_file(text.encode()).reading
         await store.add_evidence([RECORD, as_publication(reading, "a.md", RECORD)], embed=False)
         assert [*await store.ids()] == ["pubmed:31541001"]
-        became = await store.declare_same(["pubmed:31541001"], undo=True)
+        became = await store.take_apart("pubmed:31541001")
         assert [(one.id.partition(":")[0], [text.kind for text in one.texts]) for one in became] == [
             ("pubmed", ["abstract"]),
             ("text", ["note"]),
         ]
-        assert len(await store.ids()) == 2
+        own = became[1].id
         assert "visited again" in became[1].text.content
+        importer = Importer(store, TEXTS, "", no_progress)
+        told = [one async for one in importer.bring_in(UserFiles("a.md", text))]
+        assert "you took it back" in told[0].detail
+        assert len(await store.ids()) == 2
+        assert "full_text" in [text.kind for text in (await store.declare_same([own, "pubmed:31541001"]))[0].texts]
+        other = published("A copy under another name", title="Zinc for ulcers", source="library", date="1999")
+        (kept,) = await store.add_evidence([other])
+        await store.declare_same([kept.publication.id, "pubmed:31541001"])
+        became = await store.take_apart("pubmed:31541001")
+        assert sorted(len(one.texts) for one in became) == [1, 2]
     finally:
         await registry.aclose()

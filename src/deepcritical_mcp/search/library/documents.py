@@ -3,12 +3,14 @@ page says, checked against the record; everything else is the user's own."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import AsyncIterator, Sequence
+from itertools import dropwhile
 from pathlib import PurePath
 from typing import NamedTuple
 
-from deepcritical_mcp.data_files import data_lines
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.errors import UnreadableDocumentError
 from deepcritical_mcp.evidence.identity import bears_out, identity_of
 from deepcritical_mcp.evidence.titles import tokens
@@ -40,12 +42,19 @@ MAX_TRIED = 4
 LEAST_TITLE = 25
 BEGINNING = 20_000
 """Characters of a document among which the abstract of its paper stands."""
-SECTIONS = [frozenset(row.split(", ")) for row in data_lines(__file__, "paper_sections.txt")]
-OTHER_DOCUMENTS = re.compile(rf" (?:{'|'.join(data_lines(__file__, 'other_documents.txt'))}) ")
+SECTIONS = {kind: frozenset(row.split(", ")) for kind, row in data_table(__file__, "paper_sections.txt").items()}
+LEAST_SECTIONS = 3
+OTHER_DOCUMENTS = {
+    where: re.compile(rf" (?:{row.replace(', ', '|')}) ")
+    for where, row in data_table(__file__, "other_documents.txt").items()
+}
+FIRST_WORDS = 40
+PER_PAGE, MOST_PAGES = (600, 10_000), 100
+"""Characters of a printed page, at least and at most; and pages of a paper of which this is known."""
 LEAST_PHRASES, LEAST_SHARE = 20, 0.5
 """Phrases of an abstract, and the share of them that stands in its paper."""
 LONG_PAPER = 12_000
-"""Characters from which on a printed text with the title, author and abstract of a paper needs no usual sections."""
+"""Characters of a paper that has not the usual sections, but references; printed, twice as many."""
 LONG_TEXT = 3_000
 """Characters beyond twice its abstract that the text of a paper has, if it is not printed."""
 SECONDS = 15.0
@@ -110,22 +119,45 @@ async def _candidates(
 
 
 def _is_text_of(reading: Reading, record: Publication, *, is_printed: bool) -> bool:
-    """Whether a document has the abstract of a record, and is built as a paper: what describes another document before
-    that, another paper's DOI, or too little after it speak against it."""
+    """Whether a document has the abstract of a record, and is what follows it: built as a paper, as long as its pages
+    can be, and not told to be something else, or somebody else's, at its beginning."""
     abstract = abstract_of(record)
     phrases, words = {*_phrases(tokens(abstract))}, tokens(f"{reading.abstract}\n{reading.content[:BEGINNING]}")
     present = _phrases(words)
     if len(phrases) < LEAST_PHRASES or len(phrases.intersection(present)) < LEAST_SHARE * len(phrases):
         return False
-    headings = [" ".join(tokens(title)) for part in reading.parts for title in part.path[-1:]]
-    before = words[: next(at for at, phrase in enumerate(present) if phrase in phrases)]
-    head = f" {' '.join((*headings[:3], *before))} "
+    headings = [" ".join(dropwhile(str.isdigit, tokens(title))) for part in reading.parts for title in part.path[-1:]]
+    head = [*headings[:3], *words[: next(at for at, phrase in enumerate(present) if phrase in phrases)]]
+    is_other = _is_told(head, "anywhere") or _is_told(words[:FIRST_WORDS], "first")
     stated = BARE_DOI.search(_first_page(reading))
     is_others = record.doi and stated is not None and normalize_doi(stated[0]) != normalize_doi(record.doi)
     least = len(abstract) + PREVIEW if is_printed else 2 * len(abstract) + LONG_TEXT
-    is_built_so = all(any(one in names for one in headings) for names in SECTIONS)
-    is_built_so = is_built_so or (is_printed and len(reading.content) >= LONG_PAPER)
-    return is_built_so and not is_others and not OTHER_DOCUMENTS.search(head) and len(reading.content) >= least
+    pages = _page_count(record.pages)
+    most = PER_PAGE[1] * (pages + 1) if pages else math.inf
+    is_as_long = max(least, PER_PAGE[0] * pages) <= len(reading.content) <= most
+    return is_as_long and _is_built_so(headings, len(reading.content), is_printed) and not is_other and not is_others
+
+
+def _is_told(words: Sequence[str], where: str) -> bool:
+    """Whether words say that a document is no paper but about one, or holds some."""
+    return OTHER_DOCUMENTS[where].search(f" {' '.join(words)} ") is not None
+
+
+def _is_built_so(headings: Sequence[str], length: int, is_printed: bool) -> bool:
+    """Whether a text has most of the usual sections; or references and a certain length; or is printed and long."""
+    kinds = {kind for kind, names in SECTIONS.items() if not names.isdisjoint(headings)}
+    has_references = "references" in kinds and length >= LONG_PAPER
+    return len(kinds - {"references"}) >= LEAST_SECTIONS or has_references or (is_printed and length >= 2 * LONG_PAPER)
+
+
+def _page_count(pages: str) -> int:
+    """The pages of "101-9", 9; 0 if they are not a range of numbers."""
+    found = re.fullmatch(r"[A-Za-z]?([0-9]{1,7})-[A-Za-z]?([0-9]{1,7})", pages)
+    if not found:
+        return 0
+    first, last = found[1], found[2]
+    count = int(f"{first[: len(first) - len(last)]}{last}") - int(first) + 1
+    return count if 1 < count <= MOST_PAGES else 0
 
 
 def _first_page(reading: Reading) -> str:

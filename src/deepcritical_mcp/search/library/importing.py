@@ -10,13 +10,20 @@ from anyio.to_thread import run_sync
 
 from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import InvalidInputError, SessionFullError, UnreadableDocumentError
+from deepcritical_mcp.evidence.declarations import is_apart
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.memory import settle
 from deepcritical_mcp.models import FileResult, ScreeningMark, vancouver
 from deepcritical_mcp.reading.library_entries import LibraryForm
 from deepcritical_mcp.reading.reader_process import read_library_file
 from deepcritical_mcp.search.full_texts import FullTexts
-from deepcritical_mcp.search.library.documents import abstract_of, as_publication, read_own_document, recognized
+from deepcritical_mcp.search.library.documents import (
+    Recognition,
+    abstract_of,
+    as_publication,
+    read_own_document,
+    recognized,
+)
 from deepcritical_mcp.search.library.files import UserFiles, file_content, is_zotero, permitted_files
 from deepcritical_mcp.search.library.keeping import AT_ONCE, TABLE, keep_records
 from deepcritical_mcp.search.library.records import LibraryRecord, read_entry
@@ -36,6 +43,7 @@ FORMS: dict[LibraryForm, str] = {
 
 _DOCUMENTS = (b"%PDF-", b"PK\x03\x04")
 """What PDFs, Word's and OpenDocument's files begin with."""
+TAKEN_BACK = "you took it back from the paper whose full text it was"
 _HEADINGS = (
     "it is a table of something else: one of records has headings such as Title, Authors, Year, Journal, DOI, Abstract."
 )
@@ -105,8 +113,11 @@ class Importer:
             is_table = Path(name).suffix.lower() in (".csv", ".tsv")
             why = _HEADINGS if is_table else "it is none of the formats that can be read."
             return FileResult(file=name, unread=("there is no text in it." if reading else why,))
-        found = await recognized(reading, self._texts, is_printed=content.startswith(b"%PDF-"))
-        publication = await run_sync(as_publication, reading, name, found.record)
+        own = await run_sync(as_publication, reading, name, None)
+        was_apart = any(map(is_apart, (await self._store.publications([own.id])).values()))
+        is_printed = content.startswith(b"%PDF-")
+        found = Recognition() if was_apart else await recognized(reading, self._texts, is_printed=is_printed)
+        publication = await run_sync(as_publication, reading, name, found.record) if found.record else own
         (outcome,) = await self._store.add_evidence([publication])
         kept = outcome.publication
         if new := [tag for tag in tags if tag not in kept.tags]:
@@ -119,8 +130,11 @@ class Importer:
             sections = counted(len(reading.parts), "section") if reading.parts else "no sections"
             has_abstract = found.near and abstract_of(found.near)
             lacks = "is not built as that paper" if has_abstract else "its record has no abstract to compare"
-            near = found.near and f"it has the title and author of {found.near.id}, but {lacks}"
-            why = near or "no record has its title and author"
+            near = found.near and (
+                f"it has the title and author of {found.near.id}, but {lacks}; if it is its full text, keep it so with "
+                f'items=[{{"id": "{kept.id}", "same_as": "{found.near.id}"}}]'
+            )
+            why = near or (TAKEN_BACK if was_apart else "no record has its title and author")
             detail = "; ".join(filter(None, (f"kept as your own document {kept.id}, {sections}: {why}", found.outage)))
         is_new = outcome.status == "added"
         told = " ".join((detail, *reading.remarks))

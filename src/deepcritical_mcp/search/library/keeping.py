@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import SessionFullError
+from deepcritical_mcp.evidence.identity import contradict, identity_of
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.evidence.titles import likeness, tokens
 from deepcritical_mcp.memory import settle
 from deepcritical_mcp.models import NO_ABSTRACT, FileResult, LoggedQuery, Publication, ScreeningMark, Verdict
 from deepcritical_mcp.search.library.records import LibraryRecord
@@ -52,12 +52,12 @@ async def keep_records(
     They are found by words at once, and embedded in the background."""
     found = [(one, one.publication) for one in records if one.publication]
     kept = await store.publications([one.own_id for one, _ in found if one.own_id])
-    # Whoever writes an id into a table may mistake it: the title tells.
+    # Whoever writes an id into a table may mistake it: title, year and numbers tell.
     held = {
         id: publication
         for one, own in found
         if (publication := kept.get(id := one.own_id))
-        and likeness(tokens(own.title), tokens(publication.title)) != "other"
+        and not contradict("document", identity_of(own), identity_of(publication))
     }
     rows = [Row(one, held[one.own_id], False) for one, _ in found if one.own_id in held]
     found = [(one, own) for one, own in found if one.own_id not in held]
