@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 META_KEY = "deepcritical/board"
 MAX_POINTS = 300
-SCRIPTS = ("dom", "evidence", "host", "board", "decisions", "cards", "table", "map", "timeline", "log", "files", "main")
+SCRIPTS = ("dom", "evidence", "host", "board", "decisions", "cards", "queue", "table", "map", "timeline", "log", "files", "main")
 
 _ON_MAP = {"title", "source", "date", "status", "status_checked"}
 _RECORD = {"date", "authors", "journal", "publisher", "pmid", "pmcid", "doi", "nct", "url", "status_notices"}

@@ -132,15 +132,7 @@ async function decide(record, item, control, done = () => {}) {
   }
   control.disabled = true;
   try {
-    const args = { items: [{ id: record.id, ...item }], session_id: board.sessionId };
-    const { structuredContent: data } = await host.callTool("add_evidence", args);
-    const rejected = list(data?.rejected).filter(isObject)[0];
-    const decided = list(data?.decided).filter(isObject)[0];
-    if (rejected || !decided) throw new Error(short(rejected?.reason) || "The server did not keep the decision.");
-    const mark = readMark({ decision: clean(decided.decision) });
-    for (const [id, one] of board.records) {
-      if (publicationId(id) === publicationId(record.id)) board.records.set(id, { ...one, mark });
-    }
+    const mark = await keep(record, item);
     draw();
     reveal(record.id);
     byId("decided").textContent = `${DECISIONS[mark.decision || "undecided"]}: ${record.title.slice(0, 120)}`;
@@ -149,6 +141,20 @@ async function decide(record, item, control, done = () => {}) {
   } finally {
     control.disabled = false;
   }
+}
+
+// Has the server keep a decision or tags, and gives what is decided then.
+async function keep(record, item) {
+  const args = { items: [{ id: record.id, ...item }], session_id: board.sessionId };
+  const { structuredContent: data } = await host.callTool("add_evidence", args);
+  const rejected = list(data?.rejected).filter(isObject)[0];
+  const decided = list(data?.decided).filter(isObject)[0];
+  if (rejected || !decided) throw new Error(short(rejected?.reason) || "The server did not keep the decision.");
+  const mark = readMark({ decision: clean(decided.decision) });
+  for (const [id, one] of board.records) {
+    if (publicationId(id) === publicationId(record.id)) board.records.set(id, { ...one, mark });
+  }
+  return mark;
 }
 
 // A decision is about the publication: "pubmed:1~2" is a text of "pubmed:1".

@@ -41,6 +41,7 @@ function drawHead() {
   byId("filter-panel").hidden = records.length < 2;
   byId("summary").textContent = records.length ? counted(records) : "";
   byId("ask").hidden = !canSearch();
+  byId("screen").hidden = !canDecide();
   byId("footer").textContent = [board.sessionId && `Session ${board.sessionId}`, board.created].filter(Boolean).join(" · ");
   byId("footer").hidden = !byId("footer").textContent;
 }
@@ -162,6 +163,7 @@ function showAllEvidence() {
 }
 
 function showResult(callResult) {
+  if (takeQueue(callResult)) return;
   const result = readResult(callResult);
   byId("notices").replaceChildren();
   for (const [tone, text] of result.problems) showNotice(tone, text);
@@ -187,6 +189,7 @@ function listen() {
   for (const view of ["cards", "table"]) byId(`view-${view}`).addEventListener("click", () => showView(view));
   byId("flow-save").addEventListener("click", saveFlow);
   byId("more").addEventListener("click", showMore);
+  listenToQueue();
   byId("back").addEventListener("click", showAllEvidence);
   byId("fullscreen").addEventListener("click", toggleFullscreen);
   byId("file-copy").addEventListener("click", copyFile);
