@@ -12,7 +12,9 @@ from functools import partial
 from typing import TypeVar
 
 import anyio
+import numpy as np
 from anyio.to_thread import run_sync
+from numpy.typing import NDArray
 
 from deepcritical_mcp.deadline import TO_EMBED, TO_EMBED_FOR_ANSWER, seconds_for
 from deepcritical_mcp.errors import SessionFullError
@@ -252,6 +254,16 @@ class EvidenceStore(SessionAccess):
             vectors = await run_sync(catalogue.space.vectors, dict.fromkeys(embedded, 1), abandon_on_cancel=True)
             points = await run_sync(project, [some[0].tolist() for some in vectors.values()], abandon_on_cancel=True)
             return dict(zip(vectors, points, strict=True))
+
+    async def meanings(self) -> dict[str, NDArray[np.float32]]:
+        """One vector for each publication that has been embedded, by id: the mean of those of its short texts, or of
+        its long ones where there are no others."""
+
+        async with self._session() as catalogue:
+            self._start_indexing(catalogue)
+            counts = {id: catalogue.layout(id).short or catalogue.vectors(id) for id in catalogue.ids()}
+            found = await run_sync(catalogue.space.vectors, counts, abandon_on_cancel=True)
+            return {id: some.mean(axis=0) for id, some in found.items() if len(some)}
 
     async def known(self, publications: Sequence[Publication]) -> list[str]:
         """For each publication, its id in the session; "" if the session does not have it."""

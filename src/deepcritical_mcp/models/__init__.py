@@ -119,10 +119,14 @@ from deepcritical_mcp.models.results import SessionList as SessionList
 from deepcritical_mcp.models.results import SessionSummary as SessionSummary
 from deepcritical_mcp.models.results import SimilarItem as SimilarItem
 from deepcritical_mcp.models.results import with_numbers_shown as with_numbers_shown
+from deepcritical_mcp.models.screening import CRITERIA_TAG as CRITERIA_TAG
 from deepcritical_mcp.models.screening import MAX_REASON_LENGTH as MAX_REASON_LENGTH
 from deepcritical_mcp.models.screening import MAX_TAG_LENGTH as MAX_TAG_LENGTH
 from deepcritical_mcp.models.screening import MAX_TAGS as MAX_TAGS
+from deepcritical_mcp.models.screening import RELEVANT as RELEVANT
 from deepcritical_mcp.models.screening import ScreeningMark as ScreeningMark
+from deepcritical_mcp.models.screening import ScreeningState as ScreeningState
+from deepcritical_mcp.models.screening import StopEstimate as StopEstimate
 from deepcritical_mcp.models.screening import Verdict as Verdict
 from deepcritical_mcp.models.screening import decision_replaced as decision_replaced
 from deepcritical_mcp.models.screening import decision_sentence as decision_sentence

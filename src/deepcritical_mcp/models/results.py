@@ -8,7 +8,7 @@ from functools import partial
 from operator import not_
 from typing import Annotated, ClassVar, Literal, Self, cast
 
-from pydantic import AfterValidator, Field, PlainSerializer
+from pydantic import AfterValidator, Field, PlainSerializer, WithJsonSchema
 
 from deepcritical_mcp.models.evidence import Publication, Text, TextKind, decision_line
 from deepcritical_mcp.models.publication import (
@@ -22,6 +22,7 @@ from deepcritical_mcp.models.publication import (
     Value,
     united,
 )
+from deepcritical_mcp.models.screening import NOT_RANKED, ScreeningState
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.text import clean_text, counted
 
@@ -283,7 +284,8 @@ class EvidenceList(Value):
 
 class EvidenceSummary(Value):
     """One line about an item of evidence: where its status was announced, and on which day (UTC) it was checked;
-    `full_text` is the id of its full text, "" if the session has none; `decision` is the user's, with the reason."""
+    `full_text` is the id of its full text, "" if the session has none; `decision` is the user's, with the reason;
+    `why` are the words that speak for and against an undecided record, if it is ranked."""
 
     id: str
     title: str
@@ -297,16 +299,20 @@ class EvidenceSummary(Value):
     full_text: str = ""
     decision: str = ""
     tags: tuple[str, ...] = ()
+    why: str = ""
 
 
 class EvidencePage(Value):
-    """A page of a session's evidence in order of arrival. `next_offset` is absent at the end.
+    """A page of a session's evidence, in order of arrival or as it is best screened. `next_offset` is absent at the
+    end.
 
     `total` counts all of it, `matching` what the filter selects, if that is less. `asked` says when the status of what
-    is listed was last asked. `marks` are the decisions ("included"), then the tags, each with its number.
+    is listed was last asked. `marks` are the decisions ("included"), then the tags, each with its number. `screening`
+    is there if that is how it is sorted.
     """
 
     session_id: str
+    screening: Annotated[ScreeningState, WithJsonSchema({"type": "object"})] = NOT_RANKED
     total: int
     matching: int = -1
     asked: str = ""

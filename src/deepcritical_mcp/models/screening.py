@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field
 
 from deepcritical_mcp.models.evidence import Publication, decision_of
-from deepcritical_mcp.models.publication import Screening
+from deepcritical_mcp.models.publication import Screening, Value
 from deepcritical_mcp.text import clean_line
 
 Verdict = Literal["", "included", "excluded", "cited", "undecided"]
@@ -19,6 +21,59 @@ MARKS = ("included", "excluded", "cited", "undecided", "decided")
 MAX_TAGS, MAX_TAG_LENGTH, MAX_REASON_LENGTH = 20, 60, 500
 MAX_DECISIONS = 100
 """How many decisions of a publication's history are kept: the latest."""
+RELEVANT: tuple[Screening, ...] = ("included", "cited")
+"""The decisions by which a record counts as relevant."""
+CRITERIA_TAG = "criteria"
+"""The tag of the user's notes that say what is included."""
+
+
+class StopEstimate(Value):
+    """What the decisions tell about the relevant records that remain; never that screening is done.
+
+    Attributes:
+        rule_met: whether the stop rule in use holds now.
+        missing: how many relevant ones are probably still undecided; -1 if that cannot be estimated yet.
+        recall: the share of the relevant ones that is found by that estimate.
+        p: of the hypergeometric criterion: the probability at most to find so few last, if recall were below 95 %.
+        says: all that in a few sentences, with what is assumed.
+        met, not_met: what the heuristics of the SAFE procedure ask for, how it stands, and what it means.
+    """
+
+    rule_met: bool
+    says: str
+    p: float
+    missing: int = -1
+    recall: float = 0.0
+    met: tuple[str, ...] = ()
+    not_met: tuple[str, ...] = ()
+
+
+class ScreeningState(Value):
+    """How far screening has come.
+
+    Attributes:
+        question: the session's title.
+        criteria: the user's notes with the tag "criteria".
+        basis: what the order is made of: decisions; the words of question and criteria, before anything is included;
+            or the order of arrival, without these.
+        since_relevant: how many records were excluded since the last relevant one.
+        found_at: after how many decisions each relevant one was found: the curve. Not sent.
+        stop: says nothing until there is something to learn from.
+    """
+
+    question: str = ""
+    criteria: tuple[str, ...] = ()
+    basis: Literal["decisions", "criteria", "arrival"]
+    decided: int
+    relevant: int
+    undecided: int
+    since_relevant: int
+    found_at: Annotated[tuple[int, ...], Field(exclude=True)] = ()
+    stop: StopEstimate = StopEstimate(rule_met=False, says="", p=1.0)
+
+
+NOT_RANKED = ScreeningState(basis="arrival", decided=0, relevant=0, undecided=-1, since_relevant=0)
+"""Of a page that is not sorted for screening."""
 
 
 @dataclass(frozen=True)

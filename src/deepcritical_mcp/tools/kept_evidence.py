@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -29,7 +29,8 @@ from deepcritical_mcp.models import (
     section_of,
     split_text_id,
 )
-from deepcritical_mcp.models.screening import MARKS
+from deepcritical_mcp.models.screening import MARKS, NOT_RANKED
+from deepcritical_mcp.screening.queue import ScreeningQueue, screening_queue
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.answers.sections import ABSTRACT
 from deepcritical_mcp.tools.arguments.call_session import CallSession, ToolContext, application, session_for
@@ -51,6 +52,10 @@ if TYPE_CHECKING:
 
 Papers = Sequence[Publication]
 WHAT_TO_DO = "For complete texts call get_evidence; for a reference manager's file, export_evidence."
+WHAT_TO_SCREEN = (
+    "Read these with get_evidence, mark them with add_evidence (ids, decision), and ask again from offset 0: the order "
+    "is learned anew, and what was decided is no longer in it."
+)
 
 
 async def list_evidence(
@@ -59,22 +64,35 @@ async def list_evidence(
     offset: Offset = 0,
     status: StatusFilter = "any",
     marked: Annotated[Marked, Field(description='"included", "excluded", "cited", "undecided" or a tag')] = "",
+    sort: Annotated[Literal["arrival", "likely"], Field(description="likely: to screen next, learned")] = "arrival",
     session_id: OtherSession = "",
 ) -> EvidencePage:
     """List (show) all that was found and saved in this session so far, an overview: ids, titles, how many studies of
     each source, included, status and decision."""
     session = await session_for(ctx, session_id, may_open=False)
     witness = (await application(ctx).services()).witness.title
-    page = await page_of(session.store, offset, max_results, status=status, marked=marked, witness=witness)
+    queue = await screening_queue(session.store) if sort == "likely" else None
+    page = await page_of(session.store, offset, max_results, status=status, marked=marked, witness=witness, queue=queue)
     return page.but(next_step=session.next_step("" if session.is_empty else page.next_step))
 
 
 async def page_of(
-    store: EvidenceStore, offset: int, limit: int, *, status: StatusFilter = "any", marked: str = "", witness: str = ""
+    store: EvidenceStore,
+    offset: int,
+    limit: int,
+    *,
+    status: StatusFilter = "any",
+    marked: str = "",
+    witness: str = "",
+    queue: ScreeningQueue | None = None,
 ) -> EvidencePage:
     """At most `limit` lines of a session's evidence of one status and mark from `offset` on, with the session's
-    numbers. `witness` is whom an export asks about retractions."""
+    numbers. `witness` is whom an export asks about retractions. With a `queue`, its records come first, in its
+    order."""
     everything = [*(await store.publications(await store.ids())).values()]
+    if queue:
+        places = {id: place for place, id in enumerate(queue.ids)}
+        everything.sort(key=lambda one: places.get(one.id, len(places)))
     sources: Counter[CitationSource] = Counter(item.source for item in everything)
     statuses: Counter[PublicationStatus] = Counter(item.status for item in everything if item.source != "user")
     decisions = Counter(item.screening for item in everything if item.screening)
@@ -89,10 +107,12 @@ async def page_of(
     items = matching[offset : offset + limit]
     following = offset + len(items)
     beyond = [f"offset {offset} is beyond the last item of evidence."] if offset >= len(matching) > 0 else []
-    summaries = tuple(map(_summary, items))
+    lost = queue.warnings if queue else ()
+    summaries = tuple(_summary(one, queue) for one in items)
     days = {one.status_checked for one in summaries if one.status_checked and one.source != "user"}
     return EvidencePage(
         session_id=store.session_id,
+        screening=queue.state if queue else NOT_RANKED,
         total=len(everything),
         sources=dict(sources.most_common()),
         matching=len(matching),
@@ -101,8 +121,8 @@ async def page_of(
         items=summaries if len(days) > 1 else tuple(one.but(status_checked="") for one in summaries),
         asked=f"{asked_on(*days).capitalize()}." if days else "",
         next_offset=following if following < len(matching) else -1,
-        warnings=(*no_such_mark(marked, everything), *store.warnings(()), *beyond, *never),
-        next_step=_next_step(everything, selected, matching, status, witness),
+        warnings=(*no_such_mark(marked, everything), *store.warnings(()), *beyond, *never, *lost),
+        next_step=WHAT_TO_SCREEN if queue and items else _next_step(everything, selected, matching, status, witness),
     )
 
 
@@ -139,12 +159,14 @@ def no_such_mark(marked: str, everything: Collection[Publication]) -> tuple[str,
     return (f'No evidence here is marked "{marked}". {advice}',)
 
 
-def _summary(item: Publication) -> EvidenceSummary:
+def _summary(item: Publication, queue: ScreeningQueue | None) -> EvidenceSummary:
     read = next((item.id_of(one) for one in item.texts if one.kind == "full_text"), "")
-    own = EvidenceSummary.model_fields.keys() - {"full_text", "decision", "year"}
+    own = EvidenceSummary.model_fields.keys() - {"full_text", "decision", "year", "why"}
     known: dict[str, Any] = {name: getattr(item, name) for name in own}
     year = int(item.date[:4]) if item.date[:1].isdigit() else 0
-    return EvidenceSummary(**known, year=year, full_text=read, decision=decision_of(item))
+    return EvidenceSummary(
+        **known, year=year, full_text=read, decision=decision_of(item), why=queue.why(item.id) if queue else ""
+    )
 
 
 LIST_EVIDENCE = ToolSpec(list_evidence, "List the session's evidence", "📋", read_only=True)

@@ -32,6 +32,7 @@ from deepcritical_mcp.models import (
     ExportResult,
     ProviderReport,
     QueryReport,
+    ScreeningState,
     SearchResult,
     SessionList,
     asked_on,
@@ -39,8 +40,18 @@ from deepcritical_mcp.models import (
     is_marked,
     status_label,
 )
+from deepcritical_mcp.models.screening import NOT_RANKED
 from deepcritical_mcp.session_export.whole_export import RECORD_FORMATS
-from deepcritical_mcp.text import as_code, clipped, counted, inert, is_active, longer_code_marks, quoted_lines
+from deepcritical_mcp.text import (
+    as_code,
+    clean_line,
+    clipped,
+    counted,
+    inert,
+    is_active,
+    longer_code_marks,
+    quoted_lines,
+)
 from deepcritical_mcp.tools.answers.structured import (
     notice_line,
     notices_in_heading,
@@ -266,12 +277,34 @@ def _cited(reference: str) -> str:
     return f": {inert(reference)}" if reference else ""
 
 
+_BASES = {
+    "decisions": "Likeliest first, learned from the decisions",
+    "criteria": "Nothing is included yet: most like the question and the criteria first",
+    "arrival": "Nothing is included yet, and there is no question: in order of arrival",
+}
+
+
+def _screening(state: ScreeningState) -> list[str]:
+    """What stands above every page of the queue."""
+    lines = [f"Question: {inert(clean_line(state.question))}"] if state.question else []
+    for one in state.criteria:
+        lines += ["Criteria:", *quoted_lines(one)]
+    counts = f"{state.decided:,} decided, {state.relevant:,} of them relevant; {state.undecided:,} undecided"
+    lines += [f"{_BASES[state.basis]}. {counts}; {state.since_relevant:,} in a row since the last relevant one."]
+    lines += [state.stop.says] if state.stop.says else []
+    lines += [
+        f"- {label}: {one}" for label in ("met", "not met") for one in getattr(state.stop, label.replace(" ", "_"))
+    ]
+    return [*lines, ""]
+
+
 def _page(result: EvidencePage) -> tuple[str, list[str]]:
     marks = [f"{count:,} {status_label(one)}" for one, count in result.statuses.items() if is_marked(one)]
     lines = [*([f"Marked: {', '.join(marks)}."] if marks else []), *([result.asked] if result.asked else [])]
     lines += [f"Status unchecked: {count:,}." for one, count in result.statuses.items() if one == "unchecked"]
     counts = [f"{mark} ({count:,})" for mark, count in result.marks.items()]
     lines += [f"Decisions and tags: {inert(', '.join(counts))}."] if counts else []
+    lines += _screening(result.screening) if result.screening != NOT_RANKED else []
     lines += _problems((), result.warnings)
     for item in result.items:
         status = f"**{status_label(item.status)}**" if is_marked(item.status) else ""
@@ -292,6 +325,7 @@ def _page(result: EvidencePage) -> tuple[str, list[str]]:
             lines += [f"  {asked_on(item.status_checked)}"] if item.status_checked else []
         tags = f"tags: {', '.join(item.tags)}" if item.tags else ""
         lines += [f"  {inert('; '.join(filter(None, (item.decision, tags))))}"] if item.decision or tags else []
+        lines += [f"  {inert(item.why)}"] if item.why else []
     if result.next_offset >= 0:
         lines += ["", f"Continue with offset={result.next_offset}"]
     chosen = f"{result.matching:,} of " if 0 <= result.matching < result.total else ""

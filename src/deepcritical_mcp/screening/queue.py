@@ -1,0 +1,140 @@
+"""The screening queue of a session: its undecided records in the best order, and how far screening has come."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from anyio.to_thread import run_sync
+from numpy.typing import NDArray
+
+from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import CRITERIA_TAG, NO_ABSTRACT, RELEVANT, Publication, ScreeningState, StopEstimate
+from deepcritical_mcp.screening.learner import Terms
+from deepcritical_mcp.screening.ranking import Ranking, Records, learn
+from deepcritical_mcp.screening.stopping import stop_estimate
+from deepcritical_mcp.text import counted
+
+Vectors = Mapping[str, NDArray[np.float32]]
+
+MAX_LEARNED = 8_000
+"""Characters of a record's text that are learned from."""
+UNCERTAIN = "uncertain: words and meaning disagree"
+
+
+@dataclass(frozen=True)
+class ScreeningQueue:
+    """The undecided records of a session.
+
+    Attributes:
+        ids: of all of them, best first; none is left out.
+        state: how far screening has come.
+        warnings: what the order does without.
+    """
+
+    ids: Sequence[str]
+    state: ScreeningState
+    warnings: Sequence[str] = ()
+    _ranking: Ranking | None = None
+
+    def words(self, id: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The words that speak for a record and against it, the strongest first; none before anything is learned."""
+        row = self._ranking.records.rows.get(id) if self._ranking else None
+        return self._ranking.words_for(row) if self._ranking and row is not None else ((), ())
+
+    def why(self, id: str) -> str:
+        """Those in a line: "for: adhd, children; against: rats", or that it is there because it is uncertain."""
+        chosen, rejected = self.words(id)
+        is_uncertain = self._ranking and self._ranking.records.rows.get(id) in self._ranking.uncertain
+        parts = (f"for: {', '.join(chosen)}" if chosen else "", f"against: {', '.join(rejected)}" if rejected else "")
+        return "; ".join(filter(None, (UNCERTAIN if is_uncertain else "", *parts)))
+
+
+class _Learned:
+    """What was last learned of a session, until its records or decisions change."""
+
+    def __init__(self) -> None:
+        self._lock, self._terms = threading.Lock(), Terms()
+        self._texts: Mapping[str, str] = {}
+        self._vectors: frozenset[str] = frozenset()
+        self._records: Records | None = None
+        self._decided: Mapping[int, bool] = {}
+        self._found: tuple[Ranking, StopEstimate] | None = None
+
+    def learn(
+        self, texts: Mapping[str, str], vectors: Vectors, decided: Mapping[str, bool]
+    ) -> tuple[Ranking, StopEstimate]:
+        with self._lock:
+            known = frozenset(vectors)
+            if self._records is None or (texts, known) != (self._texts, self._vectors):
+                self._records, self._found = Records(texts, vectors, self._terms), None
+                self._texts, self._vectors = texts, known
+            rows = {self._records.rows[id]: included for id, included in decided.items()}
+            if self._found is None or list(rows.items()) != list(self._decided.items()):
+                ranking = learn(self._records, rows)
+                self._found, self._decided = (ranking, stop_estimate(ranking, rows)), rows
+            return self._found
+
+
+_learned: WeakKeyDictionary[EvidenceStore, _Learned] = WeakKeyDictionary()
+
+
+async def screening_queue(store: EvidenceStore) -> ScreeningQueue:
+    """The queue of a session as it is now. What was counted and learned is kept until a record or a decision changes.
+
+    Its question is the session's title; its criteria are the user's notes with the tag "criteria". Notes are not
+    screened.
+    """
+    everything = [*(await store.publications(await store.ids())).values()]
+    records = {one.id: one for one in everything if not one.is_note}
+    order = sorted((one for one in records.values() if one.screening), key=_decided_at)
+    decided = {one.id: one.screening in RELEVANT for one in order}
+    undecided = [id for id in records if id not in decided]
+    tagged = (one for one in everything if one.is_note and CRITERIA_TAG in map(str.casefold, one.tags))
+    found_at = tuple(at for at, is_relevant in enumerate(decided.values(), 1) if is_relevant)
+    state = ScreeningState(
+        question=store.title,
+        criteria=tuple(one.text.content for one in tagged),
+        basis="arrival",
+        decided=len(decided),
+        relevant=len(found_at),
+        undecided=len(undecided),
+        since_relevant=len(decided) - max(found_at, default=0),
+        found_at=found_at,
+    )
+    if not found_at or not undecided:
+        return await _before_learning(store, records, undecided, state)
+    vectors = await store.meanings()
+    vectors = {id: vectors[id] for id in records if id in vectors}
+    texts = {id: learned_text(one) for id, one in records.items()}
+    learned = _learned.setdefault(store, _Learned())
+    ranking, stop = await run_sync(learned.learn, texts, vectors, decided, abandon_on_cancel=True)
+    lacking = len(records) - len(vectors)
+    late = [f"{counted(lacking, 'record is', 'records are')} ranked by words only until embedded."] if lacking else []
+    return ScreeningQueue(ranking.ids, state.but(basis="decisions", stop=stop), late, ranking)
+
+
+async def _before_learning(
+    store: EvidenceStore, records: Mapping[str, Publication], undecided: Sequence[str], state: ScreeningState
+) -> ScreeningQueue:
+    """The queue while nothing is included: as alike to question and criteria as a record is, else as they arrived."""
+    asked = "\n".join(filter(None, (state.question, *state.criteria)))
+    if not asked or not undecided:
+        return ScreeningQueue(undecided, state)
+    scores = await store.relevance(asked, [records[id] for id in undecided])
+    ranked = sorted(zip(undecided, scores, strict=True), key=lambda one: -one[1])
+    return ScreeningQueue([id for id, _ in ranked], state.but(basis="criteria"))
+
+
+def learned_text(publication: Publication) -> str:
+    """Title and abstract, or what else there is to read in place of one."""
+    own = next((one.content for one in publication.texts if one.content != NO_ABSTRACT), "")
+    return f"{publication.title}\n{own[:MAX_LEARNED]}"
+
+
+def _decided_at(publication: Publication) -> str:
+    """When it was decided."""
+    return publication.history[-1] if publication.history else publication.screened
