@@ -36,7 +36,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.board import board_page, session_meta
+from deepcritical_mcp.board import board_page, queue_meta, session_meta
 from deepcritical_mcp.config import Settings, load_settings, variable_name
 from deepcritical_mcp.context import Admission, AppContext
 from deepcritical_mcp.errors import (
@@ -46,7 +46,8 @@ from deepcritical_mcp.errors import (
     InvalidInputError,
     SessionError,
 )
-from deepcritical_mcp.models import EvidenceList, SearchResult, SessionList
+from deepcritical_mcp.models import EvidenceList, EvidencePage, SearchResult, SessionList
+from deepcritical_mcp.models.screening import NOT_RANKED
 from deepcritical_mcp.prompts_and_resources import (
     Completable,
     Known,
@@ -219,13 +220,16 @@ class DeepCriticalServer(MCPServer[AppContext]):
         if (
             spec.on_board
             and context is not None
-            and isinstance(result, SearchResult | EvidenceList)
+            and isinstance(result, SearchResult | EvidenceList | EvidencePage)
             and result.session_id  # not of several sessions
             and client_supports_apps(context)
         ):
             with suppress(SessionError):  # it has ended or is busy: the result goes without its map
                 store = await read_session(context, result.session_id)
-                meta = dict(await session_meta(store, result.evidence))
+                if not isinstance(result, EvidencePage):
+                    meta = dict(await session_meta(store, result.evidence))
+                elif result.screening != NOT_RANKED:
+                    meta = dict(await queue_meta(store, [one.id for one in result.items]))
         shown = await anyio.to_thread.run_sync(self._success, spec, result, meta)
         takes_links = context is not None and (context.protocol_version or "") >= LINKS_SINCE  # versions are dates
         if takes_links and spec.link and (link := spec.link(result)):

@@ -32,6 +32,7 @@ from deepcritical_mcp.models import (
     LoggedSearch,
     Publication,
 )
+from deepcritical_mcp.screening.queue import screening_queue
 from deepcritical_mcp.search.expansion.evidence_terms import distinctive_terms
 from deepcritical_mcp.text import clean_line
 
@@ -40,7 +41,21 @@ if TYPE_CHECKING:
 
 META_KEY = "deepcritical/board"
 MAX_POINTS = 300
-SCRIPTS = ("dom", "evidence", "host", "board", "decisions", "cards", "queue", "table", "map", "timeline", "log", "files", "main")
+SCRIPTS = (
+    "dom",
+    "evidence",
+    "host",
+    "board",
+    "decisions",
+    "cards",
+    "queue",
+    "table",
+    "map",
+    "timeline",
+    "log",
+    "files",
+    "main",
+)
 
 _ON_MAP = {"title", "source", "date", "status", "status_checked"}
 _RECORD = {"date", "authors", "journal", "publisher", "pmid", "pmcid", "doi", "nct", "url", "status_notices"}
@@ -73,6 +88,22 @@ async def session_meta(store: EvidenceStore, shown: Sequence[Evidence]) -> Mappi
         return {}
     meta = partial(board_meta, store.session_id, items, places, total=total, shown=shown)
     return await run_sync(meta, abandon_on_cancel=True)
+
+
+async def queue_meta(store: EvidenceStore, ids: Sequence[str]) -> Mapping[str, object]:
+    """The `_meta` of a page of the screening queue: its records with their abstracts and the words that speak for and
+    against each, and after how many decisions each relevant record was found; {} if the session cannot be read."""
+    try:
+        queue = await screening_queue(store)
+        kept = await store.publications(ids)
+    except (EvidenceStoreError, SessionError):
+        return {}
+    records = list[dict[str, object]]()
+    for id, publication in kept.items():
+        for_it, against = queue.words(id)
+        shown = Evidence.of(without_full_texts(publication)).model_dump(mode="json")
+        records.append({**shown, "for": for_it, "against": against})
+    return {META_KEY: {"queue": {"records": records, "found_at": queue.state.found_at}}}
 
 
 def board_meta(

@@ -169,7 +169,7 @@ def _summary(item: Publication, queue: ScreeningQueue | None) -> EvidenceSummary
     )
 
 
-LIST_EVIDENCE = ToolSpec(list_evidence, "List the session's evidence", "📋", read_only=True)
+LIST_EVIDENCE = ToolSpec(list_evidence, "List the session's evidence", "📋", read_only=True, on_board=True)
 
 
 ANSWER_LENGTH = 1_000

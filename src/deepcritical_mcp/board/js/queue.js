@@ -33,6 +33,7 @@ function takeQueue(callResult) {
   }
   const records = given.map((value) => board.records.get(clean(value.id)));
   queue.records = [...records.filter((record) => !isPutOff(record)), ...records.filter(isPutOff)];
+  if (byId("queue").hidden) byId("notices").replaceChildren();
   showQueue(true);
   return true;
 }
@@ -40,6 +41,8 @@ function takeQueue(callResult) {
 function showQueue(shows) {
   byId("queue").hidden = !shows;
   byId("columns").hidden = shows;
+  byId("screen").hidden = shows || !canDecide();
+  byId("skip").href = shows ? "#queue-record" : "#list";
   if (shows) {
     drawQueue();
     byId("queue-record").focus({ preventScroll: true });
@@ -129,6 +132,7 @@ const BASES = {
 function drawQueue() {
   const { question, criteria, basis, decided, relevant, undecided, since_relevant: row, stop } = queue.state;
   byId("queue-question").textContent = short(question);
+  byId("summary").textContent = "";
   byId("queue-criteria").replaceChildren(...texts(criteria).map((one) => element("p", { class: "said", dir: "auto" }, one)));
   byId("queue-criteria-part").hidden = !texts(criteria).length;
   const all = number(decided) + number(undecided);
