@@ -214,9 +214,3 @@ def _best_length(found: Floats, step: Floats, outputs: Floats, change: Floats, s
 
     before = loss(0.0)
     return next((length for length in (1.0, 0.5, 0.25, 0.125) if loss(length) < before), 0.0625)
-
-
-def standardized(scores: Floats, among: Numbers) -> Floats:
-    """Scores as standard deviations from the mean of those `among`."""
-    some = scores[among]
-    return (scores - some.mean()) / (some.std() or 1.0)

@@ -15,7 +15,7 @@ from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import CRITERIA_TAG, NO_ABSTRACT, RELEVANT, Publication, ScreeningState, StopEstimate
 from deepcritical_mcp.screening.learner import Terms
 from deepcritical_mcp.screening.ranking import Ranking, Records, learn
-from deepcritical_mcp.screening.stopping import stop_estimate
+from deepcritical_mcp.screening.stopping import StopRule, stop_estimate
 from deepcritical_mcp.text import counted
 
 Vectors = Mapping[str, NDArray[np.float32]]
@@ -61,6 +61,7 @@ class _Learned:
         self._texts: Mapping[str, str] = {}
         self._vectors: frozenset[str] = frozenset()
         self._records: Records | None = None
+        self._rule: StopRule | None = None
         self._decided: Mapping[int, bool] = {}
         self._found: tuple[Ranking, StopEstimate] | None = None
 
@@ -69,13 +70,13 @@ class _Learned:
     ) -> tuple[Ranking, StopEstimate]:
         with self._lock:
             known = frozenset(vectors)
-            if self._records is None or (texts, known) != (self._texts, self._vectors):
+            if self._records is None or self._rule is None or (texts, known) != (self._texts, self._vectors):
                 self._records, self._found = Records(texts, vectors, self._terms), None
-                self._texts, self._vectors = texts, known
+                self._texts, self._vectors, self._rule = texts, known, StopRule(self._records)
             rows = {self._records.rows[id]: included for id, included in decided.items()}
             if self._found is None or list(rows.items()) != list(self._decided.items()):
                 ranking = learn(self._records, rows)
-                self._found, self._decided = (ranking, stop_estimate(ranking, rows)), rows
+                self._found, self._decided = (ranking, stop_estimate(self._rule, ranking, rows)), rows
             return self._found
 
 

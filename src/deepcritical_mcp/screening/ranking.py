@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.screening.learner import (
+    COST,
     Dense,
+    Features,
     Flags,
     Floats,
+    Numbers,
     Sparse,
     Terms,
-    standardized,
     trained,
 )
 from deepcritical_mcp.text import STOP_WORDS
@@ -62,6 +65,9 @@ class Ranking:
         uncertain: those on which the two models disagree most: one of them alone puts them in front. With words only,
             those nearest to the border between the two kinds.
         weights: of the words.
+        relevant: how many records are included.
+        behind: how many of these would stand behind the first undecided one, had they not been decided: by both models
+            together, by words, and by meaning, if there are vectors.
     """
 
     records: Records
@@ -69,6 +75,8 @@ class Ranking:
     order: Sequence[int]
     uncertain: frozenset[int]
     weights: Floats
+    relevant: int
+    behind: tuple[int, ...]
 
     @property
     def ids(self) -> list[str]:
@@ -104,16 +112,34 @@ def learn(records: Records, decided: Mapping[int, bool]) -> Ranking:
     rows = np.array(sorted(decided), np.int64)
     included: Flags = np.array([decided[int(row)] for row in rows])
     undecided = np.setdiff1d(np.arange(len(records.ids)), rows)
-    models = [(records.words, trained(records.words.chosen(rows), included))]
+    models = [_model(records.words, rows, included, undecided, COST)]
     if records.meanings is not None:
-        models += [(records.meanings, trained(records.meanings.chosen(rows), included, MEANING_COST))]
-    outputs = [features.dot(model.weights) for features, model in models]
-    both = [standardized(one, undecided) for one in outputs]
-    scores = np.sum(both, axis=0)
-    doubt = np.max(both, axis=0) if len(both) > 1 else -np.abs(outputs[0])
+        models.append(_model(records.meanings, rows, included, undecided, MEANING_COST))
+    both = np.array([one.scores for one in models])
+    scores, left_out = both.sum(axis=0), np.sum([one.left_out for one in models], axis=0)
+    doubt = both.max(axis=0) if len(models) > 1 else -np.abs(models[0].outputs)
     best, doubtful = (undecided[np.argsort(-one[undecided], kind="stable")].tolist() for one in (scores, doubt))
     order, uncertain = _mixed(best, doubtful)
-    return Ranking(records, scores, order, uncertain, models[0][1].weights)
+    compared = [(scores, left_out), *((one.scores, one.left_out) for one in models)]
+    behind = [int((left < front[undecided].max()).sum()) for front, left in compared]
+    return Ranking(records, scores, order, uncertain, models[0].weights, int(included.sum()), tuple(behind))
+
+
+class _Model(NamedTuple):
+    """One model: its weights, its outputs for all rows as they are and standardized, and those that the included rows
+    would have, had they not been decided."""
+
+    weights: Floats
+    outputs: Floats
+    scores: Floats
+    left_out: Floats
+
+
+def _model(features: Features, rows: Numbers, included: Flags, undecided: Numbers, cost: float) -> _Model:
+    found = trained(features.chosen(rows), included, cost)
+    outputs = features.dot(found.weights)
+    mean, deviation = outputs[undecided].mean(), outputs[undecided].std() or 1.0
+    return _Model(found.weights, outputs, (outputs - mean) / deviation, (found.left_out[included] - mean) / deviation)
 
 
 def _mixed(best: Sequence[int], doubtful: Sequence[int]) -> tuple[Sequence[int], frozenset[int]]:
