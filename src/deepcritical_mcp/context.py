@@ -140,11 +140,12 @@ def build_services(
     from deepcritical_mcp.search.expansion.expander import QueryExpander
     from deepcritical_mcp.search.full_texts import FullTexts
     from deepcritical_mcp.search.library.own_library import OwnLibrary
+    from deepcritical_mcp.search.linking import LinkIndexes
     from deepcritical_mcp.search.pipeline import SearchHandler, SourceSearch
     from deepcritical_mcp.search.witness import Witness
     from deepcritical_mcp.sources import CROSSREF, FULL_TEXTS, LOOKUPS, SOURCES, records_off, why_off
     from deepcritical_mcp.sources.base import Service, Source, created
-    from deepcritical_mcp.sources.lookup import CitingLookup, FullTextSource
+    from deepcritical_mcp.sources.lookup import CitingLookup, FullTextSource, LinkLookup, NameLookup
 
     rows = (*(sources or ()), *(full_texts or ()), *(lookups or ()), *(stores or ()))
     settings = settings.including(pkgutil.resolve_name(row.settings) for row in rows if row.settings)
@@ -162,9 +163,13 @@ def build_services(
     witness = Witness(known, pubmed, off=("Crossref",) if why_off(CROSSREF, settings.off) else ())
     readers = created(FullTextSource, FULL_TEXTS if full_texts is None else full_texts, settings, net)
     reading = FullTexts(readers, pubmed, lookups=known, seconds=settings.deadline, off=records_off(settings.off))
+    namers = [one for one in known if isinstance(one, NameLookup)]
+    links = LinkIndexes([one for one in known if isinstance(one, LinkLookup)], namers, reading.records)
     references = ReferenceChecker(reading, witness)
     checker = CitationChecker(references, reading, PassageEmbedder(embedder), seconds=settings.deadline)
-    search = partial(SourceSearch, seconds=settings.deadline, witness=witness, counts=settings.citation_counts)
+    search = partial(
+        SourceSearch, seconds=settings.deadline, witness=witness, links=links, counts=settings.citation_counts
+    )
     return Services(
         http=http,
         embedder=embedder,

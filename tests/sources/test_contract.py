@@ -22,7 +22,7 @@ from deepcritical_mcp.sources.lookup import CitedPlace, Wanted
 from deepcritical_mcp.sources.trials.request import TrialRequest
 from deepcritical_mcp.sources.trials.services import TrialRecords, Trials
 from tests.net.stand_in import Answer, Asked, stand_in
-from tests.sources import citing_wire, ncbi
+from tests.sources import citing_wire, link_wire, ncbi
 from tests.sources import full_text_wire as wire
 from tests.sources.contestants import CONTESTANTS, KEY, Contestant
 from tests.sources.contract import FAULTS, PATIENT, TRIES, Fault, found
@@ -65,6 +65,9 @@ def of_ncbi(name: str, make: Any, call: Call, success: Answer) -> Provider:
 PAPER = Wanted(RecordIds(pmcid="PMC9000001", doi="10.5555/zinc"))
 ZINC, TRIAL = PreprintRequest(query="zinc"), RecordIds(nct="NCT09000001")
 READ: Call = lambda one: one.read(PAPER)  # noqa: E731
+PAPERS = [RecordIds("11", doi="10.5555/p11")]
+CITED: Call = lambda one: one.links(PAPERS, "references")  # noqa: E731
+NAMES: Call = lambda one: one.names([f"{one.names_kind}:10.5555/W3"])  # noqa: E731
 CITING: Call = lambda one: one.citing("11", 10)  # noqa: E731
 CONVERT: Call = lambda one: one.convert([RecordIds(pmid="31000001")])  # noqa: E731
 BY_DOI: Call = lambda one: one.records([RecordIds(doi="10.5555/a,b")])  # noqa: E731
@@ -81,6 +84,7 @@ PROVIDERS = (
     of_ncbi("pubmed", ncbi.eutilities, lambda one: one.esearch("zinc"), ncbi.esearch(["7"])),
     of_ncbi("pubmed", ncbi.pubmed, lambda one: one.fetch(["7"]), ncbi.efetch(ncbi.article("7"))),
     of_ncbi("pubmed", ecitmatch, lambda one: one.at_places([PLACE]), plain("J Made-up Res|2021|9|11|Ruiz|1|7\n")),
+    of_ncbi("pubmed", link_wire.make_pubmed_links, CITED, ncbi.elink(["12"], "pubmed_pubmed_refs")),
     Provider("citmatch", citation_matcher, lambda one: one.match("Ruiz A. Zinc."), matched("7")),
     Provider("idconv", wire.make_converter, CONVERT, CONVERTED, refusal=AuthenticationError),
     Provider("europepmc", wire.make_europe_pmc, READ, wire.results(), "search"),
@@ -90,12 +94,19 @@ PROVIDERS = (
     Provider("europepmc", wire.make_records, lambda one: one.records([PAPER.ids]), ROWS, "sea"),
     Provider("europepmc", citing_wire.make_citations, CITING, cited("MED", "12"), "citations"),
     Provider("europepmc", citing_wire.make_citations, CITING, PREPRINTS, "search", cited("PPR", "PPR500001")),
+    Provider("europepmc", citing_wire.make_citations, CITED, link_wire.EUROPE_PMC_REFERENCES, "references"),
+    Provider("europepmc", citing_wire.make_citations, NAMES, ROWS, "search"),
+    Provider("opencitations", link_wire.make_opencitations, CITED, link_wire.OPENCITATIONS_REFERENCES),
+    Provider("openalex", link_wire.make_openalex, CITED, link_wire.OPENALEX_WORK),
+    Provider("openalex", link_wire.make_openalex, NAMES, link_wire.OPENALEX_WORKS),
     Provider("trials", wire.make_trials, lambda one: one.read(Wanted(TRIAL)), wire.as_json(wire.study())),
     Provider("trials", wire.make_trials_client, ASK_TRIALS, LISTED, "studies"),
     Provider("trials", wire.make_trials_client, lambda one: Trials(one).fetch([TRIAL.nct]), LISTED, "/studies"),
     Provider("trials", wire.make_trials_client, lambda one: TrialRecords(one).records([TRIAL]), LISTED, "stud"),
     Provider("unpaywall", wire.make_unpaywall, READ, wire.as_json(wire.located())),
     Provider("icite", citing_wire.make_icite, CITING, citing_wire.icite(citing_wire.icite_paper(11, 1, cited_by=[12]))),
+    Provider("icite", citing_wire.make_icite, CITED, citing_wire.icite(citing_wire.icite_paper(11, 1))),
+    Provider("crossref", crossref.make_crossref, CITED, WORKS),
     Provider("crossref", crossref.make_crossref, lambda one: one.notices(["10.5555/zinc"]), WORKS),
     Provider("crossref", crossref.make_crossref, lambda one: one.match("Zinc in wound repair"), WORKS),
     Provider("crossref", crossref.make_crossref, BY_DOI, crossref.single(crossref.work("10.5555/a,b")), "/works/"),

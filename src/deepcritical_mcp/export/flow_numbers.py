@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from deepcritical_mcp.models import LoggedSearch, Publication, asked_on
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, counted
 
 SearchMethod = Literal["database", "register", "website", "citation searching", "look-up", "other"]
 
@@ -119,6 +119,64 @@ def _lasting(one: LoggedSearch) -> tuple[str, ...]:
 def has_since(one: LoggedSearch) -> bool:
     """Whether a watch asked only for what had been added since a day."""
     return one.is_watch and any(limit.startswith(_SINCE) for limit in one.filters)
+
+
+class CitationRound(NamedTuple):
+    """A round of citation searching: the links of some papers were followed, in one call or in several.
+
+    Attributes:
+        number: of the round in its session, from 1; `at` is when it began.
+        papers: how many papers it started from.
+        candidates: what is linked to them; `examined` of them were looked at.
+        is_whole: whether every service answered about every paper.
+        decisions: how many of what no earlier entry of the log had found were decided how, "" for undecided.
+    """
+
+    number: int
+    at: str
+    papers: int
+    candidates: int
+    examined: int
+    is_whole: bool
+    decisions: Mapping[str, int]
+
+    @property
+    def verdict(self) -> str:
+        """What came of it, and whether it says that there is nothing more to be found this way (saturation)."""
+        new, unseen = sum(self.decisions.values()), self.candidates - self.examined
+        counts = ", ".join(f"{count} {name or 'undecided'}" for name, count in sorted(self.decisions.items()))
+        told = f"Round {self.number} of citation searching, from {counted(self.papers, 'paper')}, led to "
+        told += f"{counted(new, 'record')} that no earlier search had found{f' ({counts})' if new else ''}."
+        if self.decisions.get("included"):
+            return told
+        missing = [f"{count} without a decision" for count in [self.decisions.get("", 0)] if count]
+        missing += [f"{unseen:,} of {counted(self.candidates, 'candidate')} not looked at"] if unseen > 0 else []
+        missing += [] if self.is_whole else ["not every service answered"]
+        verdict = f"saturation is open ({', '.join(missing)})" if missing else "citation searching is saturated"
+        return f"{told} Nothing of it was included: {verdict}."
+
+
+def citation_rounds(log: Sequence[LoggedSearch], publications: Iterable[Publication]) -> list[CitationRound]:
+    """The rounds in which the links of several papers were followed, in their order; links of a single paper that a
+    call named by `pmid` are none."""
+    decisions = {one.id: one.screening for one in publications}
+    rounds, known = dict[tuple[object, ...], list[LoggedSearch]](), set[str]()
+    new: dict[tuple[object, ...], set[str]] = {}
+    for one in log:
+        if one.kind == "citations" and '"ids"' in one.request and not one.failed:
+            rounds.setdefault(_asked(one), []).append(one)
+            new.setdefault(_asked(one), set()).update({*one.ids} - known)
+        known.update(one.ids)
+    found: list[CitationRound] = []
+    for number, (key, runs) in enumerate(rounds.items(), start=1):
+        whole, counts = DistinctSearch(runs), Counter(decisions.get(id, "removed") for id in new[key])
+        papers = runs[0].queries[0].query.count(", ") + 1
+        found.append(
+            CitationRound(
+                number, runs[0].at, papers, whole.total, whole.examined, any(one.is_whole for one in runs), counts
+            )
+        )
+    return found
 
 
 _ORDER = get_args(SearchMethod)

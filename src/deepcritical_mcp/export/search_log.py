@@ -11,10 +11,12 @@ from deepcritical_mcp.export.flow_numbers import (
     PAGING_LIMITS,
     SEARCHED,
     UNLOGGED,
+    CitationRound,
     DistinctSearch,
     FlowNumbers,
     IdentifiedRecords,
     SearchedSource,
+    citation_rounds,
     distinct_searches,
     has_since,
     repetitions,
@@ -242,7 +244,8 @@ def search_log_export(
         return json.dumps([one.model_dump(mode="json") for one in log], ensure_ascii=False, indent=1) + "\n"
     if output == "csv":
         return csv_table(COLUMNS, ([*row.values()] for row in _rows(log)))
-    numbers = FlowNumbers(log, publications)
+    publications = list(publications)
+    numbers, rounds = FlowNumbers(log, publications), citation_rounds(log, publications)
     heading = f"# Search log: {plain_line(title)}" if title else "# Search log"
     translated = [row for row in _rows(log) if row["Query as the source read it"]]
     sections = {
@@ -250,11 +253,26 @@ def search_log_export(
         "## Queries as the sources read them": _table(("No.", "Query", "Query as the source read it"), translated)
         if translated
         else "",
-        "## For the methods section": methods_paragraph(log, numbers),
+        "## For the methods section": " ".join((methods_paragraph(log, numbers), *(one.verdict for one in rounds))),
+        "## Citation searching (PRISMA 2020: identification of studies via other methods)": markdown_table(
+            _ROUND_COLUMNS, map(_round_row, rounds)
+        )
+        if rounds
+        else "",
         "## Numbers for a PRISMA 2020 flow diagram": markdown_table(_STEP_COLUMNS, map(list, _steps(numbers))),
         "## Left for the author (PRISMA-S)": "".join(f"- {one}\n" for one in left_to_the_author(log)),
     }
     return "\n".join(f"{name}\n\n{text.rstrip()}\n" for name, text in sections.items() if text)
+
+
+_ROUND_COLUMNS = ("Round", "Began", "From", "Candidates", "Examined", "New", "Included", "Excluded", "Undecided")
+
+
+def _round_row(one: CitationRound) -> list[str]:
+    counts = (one.decisions.get(name, 0) for name in ("included", "excluded", ""))
+    began, papers = one.at.replace("T", " ").removesuffix("Z"), counted(one.papers, "paper")
+    figures = (one.candidates, one.examined, sum(one.decisions.values()), *counts)
+    return [str(one.number), began, papers, *map(str, figures)]
 
 
 def _table(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str:

@@ -72,6 +72,8 @@ class Evidence(Value):
     or the user. `get_evidence` alone has `details`, what else a record says.
     A passage of a longer text has the titles that it stands under, `section`, and an `anchor` that leads to it.
     `cited_by` is how often the publication has been cited, absent if that was not asked for or is not known.
+    Of a round of citation searching, `seeds` is to how many of the papers asked about the item is linked, of which it
+    cites `cites_seeds` and `cited_by_seeds` cite it; absent if 0.
     `decision` is the user's about the publication, with the tags, see `decision_line`. `session_id` is that of another
     session than the result's.
     """
@@ -88,6 +90,9 @@ class Evidence(Value):
     similar: tuple[str, ...] = ()
     found_by: tuple[int, ...] = ()
     cited_by: int = -1
+    seeds: int = 0
+    cites_seeds: int = 0
+    cited_by_seeds: int = 0
     notes: tuple[str, ...] = ()
     decision: str = ""
     details: tuple[str, ...] = ()

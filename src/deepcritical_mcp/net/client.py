@@ -43,7 +43,8 @@ T = TypeVar("T")
 
 Read = Callable[[httpx.Response], T]
 """Makes something of a response."""
-Params = Mapping[str, str]
+Params = Mapping[str, str | tuple[str, ...]]
+"""Of a request; several values of one name are sent one after the other, each with the name."""
 Explain = Callable[[httpx.Response], ProviderError | None]
 ONE_DAY = 86_400.0
 MAX_EXPLANATION = 64 * 1024  # bytes of a response other than 2xx, read for what is wrong on the event loop
@@ -83,8 +84,8 @@ class Net:
 class RequestParts(TypedDict, total=False):
     """What a request sends, as in httpx."""
 
-    params: Mapping[str, str | int]
-    data: Mapping[str, str]
+    params: Mapping[str, str | int | tuple[str, ...]]
+    data: Mapping[str, str | tuple[str, ...]]
     json: object
     headers: Mapping[str, str]
 

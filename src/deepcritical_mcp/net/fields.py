@@ -107,15 +107,27 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8}\d?);", re.IGNOREC
 
 def json_answer(provider: str, title: str, response: httpx.Response) -> Mapping[str, object]:
     """The JSON object in a response; ProviderResponseError if it is something else, too large, or cut off."""
-    if sum(map(response.content.count, (b",", b"[", b"{"))) > MAX_VALUES:
-        raise ProviderResponseError(provider, f"{title} sent a response that is too large.")
-    try:
-        payload = response.json()
-    except (ValueError, RecursionError) as error:
-        raise ProviderResponseError(provider, f"{title} sent something that is not JSON, or was cut off.") from error
+    payload = _json(provider, title, response)
     if not isinstance(payload, dict):
         raise ProviderResponseError(provider, f"{title} sent JSON that is not an object.")
     return cast(Mapping[str, object], payload)
+
+
+def json_rows(provider: str, title: str, response: httpx.Response) -> list[Mapping[str, object]]:
+    """The objects of the JSON list in a response, up to `MAX_LISTED`; errors as of `json_answer`."""
+    payload = _json(provider, title, response)
+    if not isinstance(payload, list):
+        raise ProviderResponseError(provider, f"{title} sent JSON that is not a list.")
+    return rows_of(cast(object, payload))
+
+
+def _json(provider: str, title: str, response: httpx.Response) -> object:
+    if sum(map(response.content.count, (b",", b"[", b"{"))) > MAX_VALUES:
+        raise ProviderResponseError(provider, f"{title} sent a response that is too large.")
+    try:
+        return response.json()
+    except (ValueError, RecursionError) as error:
+        raise ProviderResponseError(provider, f"{title} sent something that is not JSON, or was cut off.") from error
 
 
 def json_if_any(response: httpx.Response) -> Mapping[str, object]:

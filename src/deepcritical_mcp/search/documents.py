@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import (
@@ -56,6 +57,25 @@ class DocumentId:
         verb, name = "is" if len(names) == 1 else "are", clipped(clean_line(self.name), _SHOWN)
         told = f"{' and '.join(names)} {verb} switched off on this server (DEEPCRITICAL_OFF)"
         return f"{told}, so {name} could not be looked up there"
+
+
+LinkKind = Literal["similar", "cited_by", "references", "citations"]
+"""Links that are followed from papers; "citations" are "cited_by" and "references"."""
+MARKED = "marked:"
+"""Before a decision or tag, the name of all papers of the session that have it."""
+MAX_PAPERS = 500
+"""Papers whose links are followed at once."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round of citation searching: papers that are linked to some papers are looked for."""
+
+    papers: Sequence[DocumentId]
+    kind: LinkKind = "citations"
+    max_results: int = 10
+    offset: int = 0
+    only_new: bool = False
 
 
 @dataclass(frozen=True)

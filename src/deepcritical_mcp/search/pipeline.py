@@ -40,6 +40,8 @@ from deepcritical_mcp.search.citing import (
     linked_order,
     pooled,
 )
+from deepcritical_mcp.search.documents import Round
+from deepcritical_mcp.search.linking import LinkIndexes
 from deepcritical_mcp.search.paging import Page, page_of, remarks_on_reach
 from deepcritical_mcp.search.search_steps import (
     NOTHING_FOUND,
@@ -54,6 +56,7 @@ from deepcritical_mcp.search.search_steps import (
     provider_reports,
     search_failure,
 )
+from deepcritical_mcp.search.snowballing import follow
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.sources.base import SearchRequest, Source
 from deepcritical_mcp.sources.lookup import CitingDocuments
@@ -71,13 +74,15 @@ class SourceSearch:
     """Searches a source for a query and its variants, and keeps the results in the caller's session.
 
     A search takes at most `seconds` where no deadline is set around it. `citations` are asked, besides the source, who
-    cites a paper; with `counts`, also how often those of every search have been cited.
+    cites a paper; with `counts`, also how often those of every search have been cited. `links` are asked about
+    those of many papers.
     """
 
     source: Source
     seconds: float = 45.0
     witness: Witness = field(default_factory=Witness)
     citations: CitationIndexes = field(default_factory=CitationIndexes)
+    links: LinkIndexes = field(default_factory=LinkIndexes)
     counts: bool = False
 
     async def search(
@@ -134,7 +139,7 @@ class SourceSearch:
             chosen = [one for one, id in zip(chosen, held, strict=True) if not id]
         known = len(found) - unwanted - len(chosen)
         unrelated = [records[id] if id in records else source.stub(id) for id in page.ids]
-        kept = await self._kept(chosen, queries[0], ranking, session, recording, unrelated)
+        kept = await self.keep(chosen, queries[0], ranking, session, recording, unrelated)
         reach = remarks_on_reach(page, ranking, request)
         places, offsets = {records[id].id: place for place, id in enumerate(ranking.ids, 1) if id in records}, ()
         # With `only_new` the next page leaves out what this one has kept, so that it must not start earlier.
@@ -160,6 +165,10 @@ class SourceSearch:
         )
         recording.ended(result, new=kept.new, known=[*page.known, *filter(None, held)])
         return result
+
+    async def follow(self, asked: Round, session: EvidenceStore, *, progress: Progress = no_progress) -> SearchResult:
+        """See `snowballing.follow`."""
+        return await follow(self, asked, session, progress)
 
     async def related(
         self,
@@ -213,7 +222,7 @@ class SourceSearch:
             raise InvalidInputError(f"{source.title} has no record with {name}. Check the number, or search by title.")
         seed = records[id]
         found = [records[one].but(found_by=linked.found_by[one]) for one in wanted if one in records]
-        kept = await self._kept(found, seed.title, linked, session, recording, [seed])
+        kept = await self.keep(found, seed.title, linked, session, recording, [seed])
         remarks = about_links(seed, source.named(id), asked, query, linked.total, len(kept.evidence), len(wanted))
         reports = [one.report for one in asked]
         reports += [one for one in kept.counters if one.name not in {report.name for report in reports}]
@@ -249,7 +258,7 @@ class SourceSearch:
             raise own.error
         return [own, *others]
 
-    async def _kept(
+    async def keep(
         self, found: Records, query: str, ranking: Ranking, session: EvidenceStore, call: Recording, omitted: Records
     ) -> Kept:
         """Publications kept in the session, in their order, and scored against `query` (those of a source that is

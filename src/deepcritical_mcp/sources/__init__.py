@@ -3,7 +3,7 @@ about documents from those of `LOOKUPS`.
 
 To add a source, write its file or folder here, its row below, and its tests. `base` and `lookup` say what a source
 must do, `settings` has its settings; `net.client` sends its requests, `net.fields` reads its records by a table.
-`icite`, `unpaywall` and `page` (an address that a user names) are services of a file each.
+`icite`, `opencitations`, `openalex`, `unpaywall` and `page` (an address that a user names) are services of a file each.
 """
 
 from __future__ import annotations
@@ -59,14 +59,21 @@ since it also reads the addresses that the others name."""
 
 CROSSREF = SourceRow(f"{_HERE}crossref.service:Crossref", f"{_SETTINGS}CrossrefSettings", knows="doi reference")
 ICITE = SourceRow(f"{_HERE}icite:ICite", f"{_SETTINGS}ICiteSettings")
+LINKS: tuple[SourceRow, ...] = (
+    SourceRow(f"{_HERE}pubmed.links:PubMedLinks", PUBMED.settings),
+    SourceRow(f"{_HERE}europepmc.services:EuropePMCCitations", EUROPE_PMC_SETTINGS),
+    ICITE,
+    SourceRow(f"{_HERE}opencitations:OpenCitations", f"{_SETTINGS}OpenCitationsSettings"),
+    SourceRow(f"{_HERE}openalex:OpenAlex", f"{_SETTINGS}OpenAlexSettings"),
+)
+"""Services that know links between papers, and nothing else about them that a record would say."""
 LOOKUPS: tuple[SourceRow, ...] = (
     SourceRow(f"{_HERE}trials.services:TrialRecords", TRIALS.settings),
     SourceRow(f"{_HERE}pubmed.citmatch:ECitMatch", PUBMED.settings, name="ecitmatch"),
     SourceRow(f"{_HERE}pubmed.citmatch:CitationMatcher", PUBMED.settings, name="citmatch", knows="reference"),
     SourceRow(f"{_HERE}europepmc.services:EuropePMCRecords", EUROPE_PMC_SETTINGS),
+    *LINKS,
     CROSSREF,
-    SourceRow(f"{_HERE}europepmc.services:EuropePMCCitations", EUROPE_PMC_SETTINGS),
-    ICITE,
 )
 """Services that know something about documents, each a `Service`, in the order in which they are asked."""
 
@@ -88,7 +95,7 @@ def source_off(name: str, off: Collection[str]) -> str:
 
 def records_off(off: Collection[str]) -> tuple[str, ...]:
     """The names in `off` of sources that could be asked for records or texts of documents."""
-    return _off((PUBMED, *FULL_TEXTS, *(row for row in LOOKUPS if row is not ICITE)), off)
+    return _off((PUBMED, *FULL_TEXTS, *(row for row in LOOKUPS if row not in LINKS)), off)
 
 
 def off_for(kinds: Collection[str], off: Collection[str]) -> tuple[str, ...]:

@@ -1,18 +1,19 @@
 """The interfaces of services that know something about documents, besides searching them, and of those that deliver
 full texts.
 
-A service implements those of `RecordLookup`, `ReferenceLookup`, `PlaceLookup`, `StatusLookup` and `CitingLookup` that
-it can answer. All methods raise only ProviderError: an outage is never an empty answer.
+A service implements those of `RecordLookup`, `ReferenceLookup`, `PlaceLookup`, `StatusLookup`, `CitingLookup`,
+`LinkLookup` and `NameLookup` that it can answer. All methods raise only ProviderError: an outage is never an empty
+answer.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
-from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.identifiers import RecordIds, arxiv_doi, normalize_doi, normalize_pmid
 from deepcritical_mcp.models import DocumentStatus, Publication, StatusNotice
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.sources.base import Service
@@ -102,6 +103,65 @@ class CitingLookup(Service):
     async def counts(self, pmids: Sequence[str]) -> Mapping[str, int]:
         """How often each of up to 200 papers has been cited, for those that the service counts."""
         return {}
+
+
+Direction = Literal["similar", "cited_by", "references"]
+"""Of links: to papers like one, to those that cite it, and to its references."""
+PaperNames = frozenset[str]
+"""What services call one paper, all that one of them says at once: "pmid:11", "doi:10.1/x", "ppr:PPR1", "openalex:W3",
+"place:…" (a `CitedPlace`, its parts separated by "|")."""
+
+
+_NAMES = {"doi": normalize_doi, "pmid": normalize_pmid, "openalex": str.strip}
+
+
+def names_in(written: Iterable[str]) -> PaperNames:
+    """Names out of "doi:10.1/x", "pmid:11", "openalex:W3" and "arxiv:2601.17238"; others are left out."""
+    found: dict[str, str] = {}
+    for one in written:
+        kind, _, number = one.partition(":")
+        if kind == "arxiv":
+            kind, number = "doi", arxiv_doi(one)
+        if kind in _NAMES and (value := _NAMES[kind](number)):
+            found.setdefault(f"{kind}:{value}", value)
+    return frozenset(found)
+
+
+class Linked(NamedTuple):
+    """The papers linked to one, in the service's order; `unnamed` of them come without anything to find them by."""
+
+    papers: tuple[PaperNames, ...] = ()
+    unnamed: int = 0
+
+
+class LinkLookup(Service):
+    """Knows the papers that are linked to papers.
+
+    Attributes:
+        directions: the links that it knows.
+        links_at_once: papers that one request asks for.
+    """
+
+    directions: ClassVar[tuple[Direction, ...]] = ("cited_by", "references")
+    links_at_once: ClassVar[int] = 1
+
+    @abstractmethod
+    def knows(self, ids: RecordIds) -> bool:
+        """Whether it can be asked for a paper with these identifiers."""
+
+    @abstractmethod
+    async def links(self, papers: Sequence[RecordIds], direction: Direction) -> Sequence[Linked]:
+        """The links of up to `links_at_once` papers, in order, in one request; none for a paper that it has not."""
+
+
+class NameLookup(Service):
+    """Knows other names of papers; `names_kind` is the kind that it looks up, e.g. "doi"."""
+
+    names_kind: ClassVar[str]
+
+    @abstractmethod
+    async def names(self, names: Sequence[str]) -> Mapping[str, PaperNames]:
+        """What else up to 100 papers are called, in one request; those that it does not know are missing."""
 
 
 @dataclass(frozen=True)

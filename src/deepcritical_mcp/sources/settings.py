@@ -46,6 +46,20 @@ class ICiteSettings(OwnSettings):
     icite_base_url: BaseUrl = Field(default="https://icite.od.nih.gov/api", description="NIH's iCite, ending in /api")
 
 
+class OpenCitationsSettings(OwnSettings):
+    """Where OpenCitations is."""
+
+    opencitations_base_url: BaseUrl = Field(
+        default="https://api.opencitations.net/index/v2", description="OpenCitations' Index, ending in /index/v2"
+    )
+
+
+class OpenAlexSettings(OwnSettings):
+    """Where OpenAlex is; it is asked without a key."""
+
+    openalex_base_url: BaseUrl = Field("https://api.openalex.org", description="OpenAlex's API, without /works")
+
+
 class TrialsSettings(OwnSettings):
     """Where ClinicalTrials.gov is."""
 

@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from functools import wraps
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import anyio
 from mcp.server.mcpserver import Resolve, Sample
@@ -34,6 +34,7 @@ from deepcritical_mcp.models import (
     status_label,
 )
 from deepcritical_mcp.models.documents import DocumentMetadata, FetchedDocument, SearchHit, SearchHits
+from deepcritical_mcp.search.documents import MARKED, MAX_PAPERS, DocumentId, LinkKind, Round
 from deepcritical_mcp.search.expansion.pubmed_syntax import uses_pubmed_syntax
 from deepcritical_mcp.sources.base import SearchRequest
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
@@ -54,6 +55,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
 )
 from deepcritical_mcp.tools.arguments.params import (
     DescribedSession,
+    GivenId,
     MoreVariants,
     Offset,
     OneLine,
@@ -62,6 +64,8 @@ from deepcritical_mcp.tools.arguments.params import (
     Variants,
     Word,
     evidence_id,
+    id_parts,
+    read_document_id,
 )
 from deepcritical_mcp.tools.arguments.values import syntax_notes
 from deepcritical_mcp.tools.spec import ToolSpec, asking_tool
@@ -255,17 +259,24 @@ WEB_SEARCH = search_spec(web_search, WebRequest, _after_web, "Search the web", "
 
 async def pubmed_related(
     ctx: ToolContext,
-    pmid: Annotated[
-        str, Field(min_length=1, max_length=200, description="or the id or DOI of a record in the session")
-    ],
-    kind: Literal["similar", "cited_by", "references"] = "similar",
+    pmid: Annotated[str, Field(max_length=200)] = "",
+    ids: Annotated[list[GivenId], Field(max_length=MAX_PAPERS, description='PMIDs, DOIs, "marked:included"')] = [],  # noqa: B006
+    kind: LinkKind = "similar",
     max_results: Annotated[int, Field(ge=1, le=PubMedRequest.MAX_RESULTS)] = 10,
+    offset: Offset = 0,
+    only_new: bool = False,
     session_id: OtherSession = "",
 ) -> SearchResult:
-    """Find papers (articles) similar or related to a paper, more like it; who cites it (cited by); or the references
-    it cites (citation chasing, snowballing)."""
+    """Papers (articles) similar or related to one or many; who cites them (cited by); references they cite; both
+    (citations: citation chasing, snowballing)."""
     session = await session_for(ctx, session_id)
     search = await search_of(ctx, "pubmed")
+    if ids or offset or only_new or kind == "citations" or not pmid:
+        parts = (one for some in (pmid, *ids) for one in ([some] if some.startswith(MARKED) else id_parts(some)))
+        papers = [DocumentId(one) if one.startswith(MARKED) else read_document_id(one)[0] for one in parts]
+        asked = Round(papers, kind, max_results, offset, only_new)
+        result = await search.follow(asked, session.store, progress=progress_of(ctx))
+        return result.but(next_step=session.next_step(*_after_round(result, asked)))
     held = {} if normalize_pmid(pmid) else await session.store.get([evidence_id(pmid)])
     known = next((one.citation.pmid for one in held.values()), "")
     if not (known or normalize_pmid(pmid)):
@@ -282,6 +293,18 @@ async def pubmed_related(
     else:
         steps = [again or "PubMed lists no such papers: try another kind, or pubmed_search with the paper's title."]
     return result.but(next_step=session.next_step(*steps), warnings=(*notes, *result.warnings))
+
+
+def _after_round(result: SearchResult, asked: Round) -> Iterable[str]:
+    if result.errors:
+        yield "Call again with the same ids: only what was not answered is asked again."
+    if result.evidence and result.next_offset >= 0:
+        yield f"Continue with offset={result.next_offset}."
+    if not result.evidence and not result.errors:
+        yield "There is nothing more here that is new." if asked.only_new else "There are no results at this offset."
+    if asked.kind == "citations":
+        more = 'follow ids=["marked:included"] with only_new=true until a round leads to nothing that is included'
+        yield f'Mark what you include (add_evidence), then {more}: export_evidence format="search-log" says which did.'
 
 
 PUBMED_RELATED = asking_tool(pubmed_related, "Papers linked to a paper", "🔗", source="pubmed")

@@ -47,7 +47,16 @@ from deepcritical_mcp.net.fields import (
     texts_of,
 )
 from deepcritical_mcp.sources.base import SourceCheck
-from deepcritical_mcp.sources.lookup import RecordLookup, ReferenceLookup, StatusLookup
+from deepcritical_mcp.sources.lookup import (
+    CitedPlace,
+    Direction,
+    Linked,
+    LinkLookup,
+    PaperNames,
+    RecordLookup,
+    ReferenceLookup,
+    StatusLookup,
+)
 from deepcritical_mcp.sources.settings import CrossrefSettings
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.urls import is_web_address
@@ -265,13 +274,15 @@ _OWNERS = data_table(__file__, "datacite_prefixes.txt")
 logger = logging.getLogger(__name__)
 
 
-class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
-    """Crossref's REST API: works by their DOIs or by a reference, and who registered a DOI.
+class Crossref(RecordLookup, ReferenceLookup, StatusLookup, LinkLookup):
+    """Crossref's REST API: works by their DOIs or by a reference, their references, and who registered a DOI.
 
     `api` is built with `explain=explain_crossref`; `is_polite` says whether requests go to the polite pool.
     """
 
     name, title = NAME, TITLE
+    directions = ("references",)
+    links_at_once = 50
 
     def __init__(self, api: JsonApi, *, is_polite: bool = False) -> None:
         self._api, self._is_polite = api, is_polite
@@ -333,6 +344,14 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         asked = {"query.bibliographic": clean_line(reference)[:MAX_REFERENCE], "rows": str(MAX_CANDIDATES)}
         return await self._api.get("works", asked, lambda answer: [*map(read_work, _items(answer))])
 
+    def knows(self, ids: RecordIds) -> bool:
+        return self.accepts(ids)
+
+    async def links(self, papers: Sequence[RecordIds], direction: Direction) -> Sequence[Linked]:
+        dois = [normalize_doi(one.doi) for one in papers]
+        found = await self.works(dois, _references, select="DOI,reference")
+        return [found.get(doi, Linked()) for doi in dois]
+
     async def notices(self, dois: Sequence[str]) -> Mapping[str, tuple[StatusNotice, ...]]:
         return await self.works(list(filter(BARE_DOI.fullmatch, dois)), updates_of, select=SELECT)
 
@@ -350,6 +369,23 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         public = "public pool: 1 request per second, 3 with an email address (NCBI_EMAIL)"
         told = f"answers; {'polite pool: 3 requests per second' if self._is_polite else public}"
         return (SourceCheck.answering(self.title, lambda: self.agency(_SAMPLE), told),)
+
+
+_PLACE = ("journal-title", "year", "volume", "first-page", "author")
+
+
+def _references(work: Work) -> Linked:
+    """The references of a work, by their DOIs, also those within a reference as it was written, or by their places."""
+    named = [_reference(one) for one in rows_of(work.get("reference"))]
+    return Linked(tuple(filter(None, named)), sum(not one for one in named))
+
+
+def _reference(one: Work) -> PaperNames:
+    written = BARE_DOI.search(text_at(one, "DOI") or text_at(one, "unstructured"))
+    if written:
+        return frozenset({f"doi:{normalize_doi(written[0])}"})
+    place = CitedPlace(*(clean_line(text_at(one, part)).replace("|", " ") for part in _PLACE))
+    return frozenset({f"place:{'|'.join(place)}"} if place.journal and place.volume and place.first_page else ())
 
 
 def _remark(doi: str, agency: str) -> str:

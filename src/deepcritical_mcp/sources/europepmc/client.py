@@ -17,7 +17,7 @@ from deepcritical_mcp.errors import (
     ProviderResponseError,
     ProviderUnavailableError,
 )
-from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmcid, normalize_pmid
+from deepcritical_mcp.identifiers import BARE_DOI, RecordIds, normalize_doi, normalize_pmcid, normalize_pmid
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NO_TITLE,
@@ -44,6 +44,7 @@ from deepcritical_mcp.net.fields import (
     text_at,
     texts_of,
 )
+from deepcritical_mcp.sources.lookup import PaperNames
 from deepcritical_mcp.sources.settings import EuropePMCSettings
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.urls import is_web_address
@@ -104,12 +105,12 @@ class EuropePMCService(JsonService):
         is_long = len(query) > MAX_QUERY_STRING
         return await self._api.get("searchPOST" if is_long else "search", sent, read, kind=read_row, in_body=is_long)
 
-    async def citations(self, pmid: str, *, page_size: int) -> EuropePMCPage[tuple[str, str]]:
-        """The documents that cite a paper, by Europe PMC's code of their source and their number there; at most
-        1,000."""
+    async def linked(self, pmid: str, what: str, read_row: ReadRow[T], *, page_size: int) -> EuropePMCPage[T]:
+        """The "citations" of a paper, which are documents that cite it, or its "references"; at most 1,000."""
         sent = {"page": "1", "pageSize": str(page_size), "format": "json"}
-        place = "citationList.citation"
-        return await self._api.get(f"MED/{pmid}/citations", sent, lambda one: _page(one, _citing_row, place=place))
+        place = f"{what.removesuffix('s')}List.{what.removesuffix('s')}"
+        read = partial(_page, read_row=read_row, place=place)
+        return await self._api.get(f"MED/{pmid}/{what}", sent, read, kind=read_row)
 
     async def full_text(self, id: str) -> bytes:
         """The JATS of "PMC3040717" or "PPR1036674".
@@ -148,9 +149,19 @@ def _page(
     return EuropePMCPage(records, int(total), following if has_more else "", len(rows) - len(records))
 
 
-def _citing_row(row: Mapping[str, object]) -> tuple[str, str] | None:
+def source_and_number(row: Mapping[str, object]) -> tuple[str, str] | None:
+    """Europe PMC's code of who a document is from, and its number there; None without them."""
     source, number = text_at(row, "source"), text_at(row, "id")
     return (source, number) if source and number else None
+
+
+def names_of(row: Mapping[str, object]) -> PaperNames:
+    """What a document is called in a row of a list or of results; nothing if Europe PMC only has its title."""
+    source, number = text_at(row, "source"), text_at(row, "id")
+    pmid = normalize_pmid(number if source == "MED" else text_at(row, "pmid"))
+    doi = normalize_doi(text_at(row, "doi"))
+    named = (f"pmid:{pmid}" if pmid else "", f"doi:{doi}" if BARE_DOI.fullmatch(doi) else "")
+    return frozenset(filter(None, (*named, f"ppr:{number}" if source == PREPRINTS and number else "")))
 
 
 def _error_of(code: int, message: str) -> ProviderError:

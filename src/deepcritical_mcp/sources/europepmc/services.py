@@ -1,10 +1,11 @@
-"""What Europe PMC is asked besides searches: full texts, records of known documents, and who cites a paper."""
+"""What Europe PMC is asked besides searches: full texts, records of known documents, who cites a paper, and its
+references."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from deepcritical_mcp.errors import ProviderResponseError
@@ -24,13 +25,20 @@ from deepcritical_mcp.sources.europepmc.client import (
     articles_first,
     europe_pmc_page,
     identifier_terms,
+    names_of,
     read_record,
+    source_and_number,
 )
 from deepcritical_mcp.sources.lookup import (
     CitingDocuments,
     CitingLookup,
     Copy,
+    Direction,
     FullTextSource,
+    Linked,
+    LinkLookup,
+    NameLookup,
+    PaperNames,
     RecordLookup,
     Wanted,
 )
@@ -154,14 +162,16 @@ _SAFE = re.compile(r"[A-Za-z0-9._-]{1,60}")
 """What can stand in a query as it is."""
 
 
-class EuropePMCCitations(EuropePMCService, CitingLookup):
-    """Europe PMC's /citations, and the records of what it lists without a PMID."""
+class EuropePMCCitations(EuropePMCService, CitingLookup, LinkLookup, NameLookup):
+    """Europe PMC's /citations and /references, the records of what cites a paper and has no PMID, and the PMIDs of
+    DOIs."""
 
     steps = 2
+    names_kind = "doi"
 
     async def citing(self, pmid: str, limit: int) -> CitingDocuments:
         """Documents in the order of Europe PMC. A second request fetches the first 100 of those without a PMID."""
-        page = await self.citations(pmid, page_size=min(limit, MAX_PAGE))
+        page = await self.linked(pmid, "citations", source_and_number, page_size=min(limit, MAX_PAGE))
         known: dict[str, None] = dict.fromkeys(filter(None, map(_pmid_of, page.records)))
         others = [row for row in page.records if not _pmid_of(row) and _SAFE.fullmatch("".join(row))][:MAX_RECORDS]
         query = " OR ".join(f"(EXT_ID:{number} AND SRC:{source})" for source, number in others)
@@ -170,6 +180,22 @@ class EuropePMCCitations(EuropePMCService, CitingLookup):
         records = [by_id[row] for row in others if row in by_id]
         known |= dict.fromkeys(one.pmid for one in records if one.pmid)
         return CitingDocuments(page.total, tuple(known), tuple(one for one in records if not one.pmid))
+
+    def knows(self, ids: RecordIds) -> bool:
+        return bool(ids.pmid)
+
+    async def links(self, papers: Sequence[RecordIds], direction: Direction) -> Sequence[Linked]:
+        what = "citations" if direction == "cited_by" else direction
+        page = await self.linked(papers[0].pmid, what, names_of, page_size=MAX_PAGE)
+        named = tuple(filter(None, page.records))
+        return [Linked(named, max(0, page.total - len(named)))]
+
+    async def names(self, names: Sequence[str]) -> Mapping[str, PaperNames]:
+        dois = (term for one in names for term in identifier_terms(RecordIds(doi=one.removeprefix("doi:"))))
+        size = min(MAX_PAGE, _MOST_OF_ONE * len(names))
+        page = await self.search(" OR ".join(dois), names_of, page_size=size, result_type="lite")
+        found = [(one, [several for several in page.records if one in several]) for one in names]
+        return {one: frozenset[str]().union(*several) for one, several in found if several}
 
 
 def _pmid_of(row: tuple[str, str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 import httpx
@@ -14,7 +14,7 @@ from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
 from deepcritical_mcp.net.client import JsonApi, JsonService, Net
 from deepcritical_mcp.net.fields import first_records, json_answer, mapping_of, text_at, text_of
 from deepcritical_mcp.sources.base import SourceCheck
-from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup
+from deepcritical_mcp.sources.lookup import CitedPlace, NameLookup, PaperNames, PlaceLookup, ReferenceLookup
 from deepcritical_mcp.sources.pubmed.eutils import PROVIDER, EUtilities, eutilities, explain_refusal, ncbi_client
 from deepcritical_mcp.sources.settings import PubMedSettings
 from deepcritical_mcp.text import clean_line
@@ -26,11 +26,12 @@ MAX_CITATION = 2_000
 _SEPARATORS = re.compile(r"[|\r\n\t]+")
 
 
-class ECitMatch(PlaceLookup):
+class ECitMatch(PlaceLookup, NameLookup):
     """E-utilities' ecitmatch: articles by journal, year, volume, first page and author."""
 
     name = "ecitmatch"
     title = "PubMed's ecitmatch"
+    names_kind = "place"
 
     def __init__(self, eutils: EUtilities) -> None:
         self._eutils = eutils
@@ -44,6 +45,10 @@ class ECitMatch(PlaceLookup):
         """See `PlaceLookup`."""
         rows = ["|".join(_SEPARATORS.sub(" ", part).strip() for part in place) for place in places]
         return await self._eutils.ecitmatch(rows) if rows else []
+
+    async def names(self, names: Sequence[str]) -> Mapping[str, PaperNames]:
+        found = await self.at_places([CitedPlace(*one.removeprefix("place:").split("|")) for one in names])
+        return {one: frozenset({one, f"pmid:{pmid}"}) for one, pmid in zip(names, found, strict=True) if pmid}
 
 
 class CitationMatcher(JsonService, ReferenceLookup):

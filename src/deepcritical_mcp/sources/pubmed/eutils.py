@@ -39,7 +39,7 @@ from deepcritical_mcp.net.client import (
     is_web_page,
     paced_client,
 )
-from deepcritical_mcp.net.fields import field_at, list_of, mapping_of, number_of, rows_of, text_of
+from deepcritical_mcp.net.fields import field_at, list_of, mapping_of, number_of, rows_of, text_of, texts_of
 from deepcritical_mcp.sources.settings import PubMedSettings
 from deepcritical_mcp.text import clean_line, limited
 
@@ -97,10 +97,19 @@ class EUtilities:
 
     async def elink(self, pmid: str, *, linkname: str) -> list[str]:
         """PMIDs linked to `pmid` by `linkname`, e.g. "pubmed_pubmed_refs", the closest first, without `pmid`."""
-        params = {"dbfrom": "pubmed", "db": "pubmed", "id": pmid, "linkname": linkname, "retmode": "json"}
-        params["cmd"] = "neighbor_score" if linkname == "pubmed_pubmed" else "neighbor"
-        linked = await self._ask("elink.fcgi", params, lambda body: read_elink(body, linkname))
+        linked = await self._links(pmid, linkname, lambda body: read_elink(body, linkname))
         return [one for one in linked if one != pmid]
+
+    async def elinks(self, pmids: Sequence[str], *, linkname: str) -> dict[str, list[str]]:
+        """The same for each of up to `MAX_IDS` papers, in one request; missing are those for which PubMed does not say
+        that the links are theirs alone."""
+        found = await self._links(tuple(pmids), linkname, lambda body: read_elinks(body, linkname))
+        return {pmid: [one for one in linked if one != pmid] for pmid, linked in found.items()}
+
+    async def _links(self, ids: str | tuple[str, ...], linkname: str, read: Callable[[bytes], T]) -> T:
+        params: dict[str, str | tuple[str, ...]] = {"dbfrom": "pubmed", "db": "pubmed", "id": ids, "linkname": linkname}
+        params |= {"retmode": "json", "cmd": "neighbor_score" if linkname == "pubmed_pubmed" else "neighbor"}
+        return await self._ask("elink.fcgi", params, read, in_body=isinstance(ids, tuple))
 
     async def ecitmatch(self, citations: Sequence[str]) -> list[str]:
         """What PubMed has for each of `citations` ("journal|year|volume|first page|author"): a PMID; "" where it has
@@ -234,10 +243,24 @@ def read_esummary(body: bytes) -> dict[str, Mapping[str, object]]:
 
 def read_elink(body: bytes, linkname: str) -> list[str]:
     """The ids that `elink` with retmode=json lists under `linkname`, by score if there are scores."""
+    return _linked(_link_sets(body), linkname)
+
+
+def read_elinks(body: bytes, linkname: str) -> dict[str, list[str]]:
+    """The same for each id that has a list of its own."""
+    sets = [(texts_of(one.get("ids")), one) for one in _link_sets(body)]
+    return {ids[0]: _linked([one], linkname) for ids, one in sets if len(ids) == 1}
+
+
+def _link_sets(body: bytes) -> list[Mapping[str, object]]:
     document = _document(body)
     if not isinstance(document.get("linksets"), list):
         raise unreadable("it has no link sets")
-    lists = [one for linkset in rows_of(document["linksets"]) for one in rows_of(linkset.get("linksetdbs"))]
+    return rows_of(document["linksets"])
+
+
+def _linked(sets: Sequence[Mapping[str, object]], linkname: str) -> list[str]:
+    lists = [one for linkset in sets for one in rows_of(linkset.get("linksetdbs"))]
     links = [link for one in lists if one.get("linkname") == linkname for link in list_of(one.get("links"))]
     scores = [(text_of(field_at(link, "id") or link), number_of(field_at(link, "score")) or 0.0) for link in links]
     return list(dict.fromkeys(id for id, _ in sorted(scores, key=lambda one: -one[1]) if id.isdigit()))

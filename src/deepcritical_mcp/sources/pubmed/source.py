@@ -105,6 +105,7 @@ _LINKS = {
     "references": ("pubmed_pubmed_refs", "references of"),
 }
 """By kind: its name in E-utilities, and what it lists."""
+LINK_NAMES = {kind: name for kind, (name, _) in _LINKS.items()}
 
 _ABOUT_STATUS = ("retract", "concern")
 """Words of queries that may ask for the status of records: records sent earlier could contradict what they find."""
@@ -200,7 +201,7 @@ class PubMed(Source[PubMedRequest]):
 
     async def related(self, id: str, kind: str) -> Sequence[str]:
         """PMIDs of similar articles (closest first), of those that cite `id` (newest first), or of its references."""
-        return await self._eutils.elink(id, linkname=_LINKS[kind][0])
+        return await self._eutils.elink(id, linkname=LINK_NAMES[kind])
 
     async def spelling(self, query: str) -> str:
         return await self._eutils.espell(query)

@@ -187,6 +187,7 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
         f"in session {inert(item.session_id)}" if item.session_id else "",
         f"found by {', '.join(map(str, item.found_by))}" if of > 1 and item.found_by else "",
         f"cited by {item.cited_by:,}" if item.cited_by >= 0 else "",
+        _linked(item) if item.seeds else "",
         f"from character {start:,}" if start and not item.anchor else "",
     ]
     lines = [f"## {number}. {mark}The same publication as {same_as}"]
@@ -205,6 +206,13 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
     for note in () if is_again else item.notes:
         lines += ["The user's note:", *quoted_lines(note)]
     return lines
+
+
+def _linked(item: Evidence) -> str:
+    """To how many of the papers asked about it is linked, and how."""
+    hows = {"cites": item.cites_seeds, "is cited by": item.cited_by_seeds}
+    how = ", ".join(f"{verb} {count}" for verb, count in hows.items() if count)
+    return f"linked to {counted(item.seeds, 'seed')}{f': {how}' if how else ''}"
 
 
 def _expansion(result: Expansion) -> tuple[str, list[str]]:

@@ -1,0 +1,286 @@
+"""A round of citation searching (snowballing): the papers that many papers cite, and those that cite them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio.to_thread import run_sync
+
+from deepcritical_mcp.deadline import LINKS, NAMES, TO_KEEP_RESULTS, Progress, seconds_before, seconds_for
+from deepcritical_mcp.errors import AllProvidersFailedError, InvalidInputError
+from deepcritical_mcp.export.flow_numbers import citation_rounds
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import (
+    Evidence,
+    LoggedQuery,
+    ProviderReport,
+    Publication,
+    QueryReport,
+    SearchResult,
+    matches_mark,
+    with_numbers_shown,
+)
+from deepcritical_mcp.models.publication import QUERY_LIMIT
+from deepcritical_mcp.models.screening import WITHOUT_DECISION
+from deepcritical_mcp.search.documents import MARKED, MAX_PAPERS, LinkKind, Round
+from deepcritical_mcp.search.linking import (
+    LISTS,
+    NOT_FINDABLE,
+    Answers,
+    Candidate,
+    LinkIndexes,
+    merged,
+    names_of_ids,
+)
+from deepcritical_mcp.search.record_finder import ids_of, is_paper, stub_of
+from deepcritical_mcp.search.search_steps import Kept, Ranking, Recording, new_entry
+from deepcritical_mcp.sources.lookup import Direction, Wanted
+from deepcritical_mcp.text import clean_line, clipped, counted
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
+    from deepcritical_mcp.search.pipeline import SourceSearch
+
+_TITLES = 3
+"""Papers by whose titles the relevance of what is found is measured."""
+_DIRECTIONS: Mapping[LinkKind, tuple[Direction, ...]] = {
+    "similar": ("similar",),
+    "cited_by": ("cited_by",),
+    "references": ("references",),
+    "citations": ("cited_by", "references"),
+}
+
+
+async def follow(search: SourceSearch, asked: Round, session: EvidenceStore, progress: Progress) -> SearchResult:
+    """A page of the papers linked to some papers, kept in the session; the round is in its log, however it ends.
+
+    The warnings say how many candidates there are and how many of them are new to the session; the papers themselves
+    are not among them. `errors` name services that did not answer about all papers.
+
+    Raises:
+        InvalidInputError: none of the papers is known.
+        AllProvidersFailedError: no service answered.
+    """
+    own = (await session.publications(await session.ids())).values()
+    seeds, titles, told = await _seeds(search.links, asked, own, session)
+    earlier = [one.verdict for one in citation_rounds(await session.search_log(), own)][-1:]
+    directions, papers = _DIRECTIONS[asked.kind], counted(len(seeds), "paper")
+    what = f"articles {' or '.join(LISTS[one] for one in directions)}".replace(" or that ", " or ")
+    named = ", ".join(_shown(one) for one in seeds)
+    request = {"ids": [one.name for one in asked.papers], "kind": asked.kind, "max_results": asked.max_results}
+    entry = new_entry(
+        "pubmed_related",
+        [(f"{what} {named}", "")],
+        kind="citations",
+        source=search.source.name,
+        title=search.source.title,
+        filters=(*["only results new to the session"][: asked.only_new], f"at most {asked.max_results} results"),
+        first=asked.offset + 1,
+        request=json.dumps(request),
+    )
+    async with Recording(entry, session, progress) as recording:
+        await progress(0.05, f"asking {len(search.links.services)} services for {what} {papers}")
+        answers = await search.links.answers(seeds, directions, seconds=seconds_for(LINKS, cap=search.seconds))
+        problems = [one.problem for one in answers if one.problem]
+        if not any(one.links for one in answers):
+            _note(recording, answers, (), named)
+            causes = [one.error for one in answers if one.error]
+            raise AllProvidersFailedError(" ".join(problems) or "No service that knows links is switched on.", causes)
+        candidates, remarks = await _candidates(search.links, answers, seeds)
+        _note(recording, answers, candidates, named)
+        page = await _page(search, asked, answers, candidates, "; ".join(titles), session, recording)
+        result = page.but(
+            query=f"{what} {papers}",
+            errors=(*problems, *page.errors),
+            warnings=(
+                *told,
+                *page.warnings,
+                *remarks,
+                *_unasked(answers, len(seeds)),
+                *earlier,
+                *session.warnings(),
+            ),
+            ordered_by=f"to how many of {papers} each is linked, then by how many services",
+            providers=tuple(_providers(answers, page.queries)),
+        )
+        recording.ended(result, new=recording.entry.new, known=recording.entry.ids)
+    return recording.with_problem(result)
+
+
+async def _seeds(
+    indexes: LinkIndexes, asked: Round, own: Iterable[Publication], session: EvidenceStore
+) -> tuple[list[RecordIds], list[str], list[str]]:
+    """The papers that are named, each once with all its identifiers; the titles of some; and who was left out. `own`
+    are the publications of the session."""
+    wanted = list[RecordIds]()
+    for one in asked.papers:
+        mark = clean_line(one.name).removeprefix(MARKED)
+        by_mark = [ids_of(held) for held in own if matches_mark(held, mark)] if one.name.startswith(MARKED) else []
+        by_id = (await session.publications([one.evidence])).values() if one.evidence else ()
+        found = [ids for ids in (*by_mark, *map(ids_of, by_id), one.ids) if is_paper(ids)]
+        if not found:
+            why = f'No paper of this session is marked "{mark}"' if one.name.startswith(MARKED) else ""
+            raise InvalidInputError(f"{why or f'{one.name[:60]} is not a paper with a PMID, PMCID or DOI'}.")
+        wanted += found if by_mark else found[:1]
+    records, whys = await _records(indexes, list(dict.fromkeys(wanted))[:MAX_PAPERS], session)
+    seeds = dict[str, RecordIds]()
+    told = [f"Only the first {MAX_PAPERS} of {len(wanted):,} papers were followed."] if len(wanted) > MAX_PAPERS else []
+    for ids in dict.fromkeys(wanted[:MAX_PAPERS]):
+        record, is_known = records.get(ids), ids in records or whys[ids] != NO_RECORD
+        full = ids_of(record).completed(ids) if record else ids
+        if is_known and (full.pmid or full.doi):
+            seeds.setdefault(full.pmid or full.doi, full)
+        else:
+            told.append(f"{_shown(ids)} was left out: {whys.get(ids, 'it has neither a PMID nor a DOI.')}")
+    if not seeds:
+        raise InvalidInputError(" ".join(told))
+    return [*seeds.values()], [one.title for one in records.values()][:_TITLES], told
+
+
+NO_RECORD = "nobody has a record of it."
+
+
+async def _records(
+    indexes: LinkIndexes, wanted: Sequence[RecordIds], session: EvidenceStore
+) -> tuple[dict[RecordIds, Publication], dict[RecordIds, str]]:
+    """The record of each paper, in the session or else looked up together with the others; and why there is none."""
+    ids = await session.known(await run_sync(lambda: [*map(stub_of, wanted)]))
+    held = await session.publications(list(filter(None, ids)))
+    found = {one: held[id] for one, id in zip(wanted, ids, strict=True) if id in held and held[id].is_record}
+    missing = [one for one in wanted if one not in found]
+    lookups = await indexes.records.find([*map(Wanted, missing)], seconds_before(TO_KEEP_RESULTS)) if missing else []
+    looked_up = dict(zip(missing, lookups, strict=True))
+    found |= {one: lookup.record for one, lookup in looked_up.items() if lookup.record}
+    whys = {one: lookup.failures[0].message if lookup.failures else NO_RECORD for one, lookup in looked_up.items()}
+    return {one: found[one] for one in wanted if one in found}, whys
+
+
+def _shown(ids: RecordIds) -> str:
+    return f"PMID {ids.pmid}" if ids.pmid else ids.doi or ids.pmcid or ids.preprint_number
+
+
+def _note(recording: Recording, answers: Sequence[Answers], candidates: Sequence[Candidate], named: str) -> None:
+    """What all services together answered for each direction, instead of the only query."""
+    by_direction, queries = dict[Direction, list[Answers]](), list[LoggedQuery]()
+    for one in answers:
+        by_direction.setdefault(one.direction, []).append(one)
+    for direction, own in by_direction.items():
+        counts = "; ".join(f"{one.service.title} {len(one.found):,}" if one.links else one.problem for one in own)
+        some = sum(direction in one.seeds for one in candidates)
+        status = "ok" if any(one.links for one in own) else "failed"
+        query = LoggedQuery(query=f"articles {LISTS[direction]} {named}", results=some, detail=counts)
+        queries.append(query.model_copy(update={"status": status}))
+    titles = ", ".join(dict.fromkeys(one.service.title for one in answers if one.links))
+    recording.note(queries=tuple(queries) or recording.entry.queries, title=titles or recording.entry.title)
+
+
+async def _candidates(
+    indexes: LinkIndexes, answers: Sequence[Answers], seeds: Sequence[RecordIds]
+) -> tuple[list[Candidate], list[str]]:
+    """All papers that are listed, and who could not explain their names."""
+    said, problems = [*map(names_of_ids, seeds), *(names for one in answers for names in one.found)], list[str]()
+    end = anyio.current_time() + seconds_for(NAMES)
+    candidates = await run_sync(merged, answers, said, seeds)
+    for kinds in (NOT_FINDABLE, ("doi",)):  # OpenAlex may explain a number of its own by a DOI
+        names = [one.name for one in candidates if one.name.startswith(kinds)]
+        known, failed = await indexes.explained(names, seconds=end - anyio.current_time())
+        said, problems = [*said, *known], [*problems, *failed]
+        candidates = await run_sync(merged, answers, said, seeds)
+    return candidates, problems
+
+
+async def _page(
+    search: SourceSearch,
+    asked: Round,
+    answers: Sequence[Answers],
+    candidates: Sequence[Candidate],
+    question: str,
+    session: EvidenceStore,
+    recording: Recording,
+) -> SearchResult:
+    """The candidates from the offset on, with their records, kept in the session and noted in its log."""
+    findable = [one for one in candidates if not one.name.startswith(NOT_FINDABLE)]
+    stubs = await run_sync(lambda: [stub_of(one.ids) for one in findable])
+    ids, total = await session.known(stubs), len(findable)
+    places = [place for place in range(asked.offset, total) if not (asked.only_new and ids[place])][: asked.max_results]
+    last = places[-1] + 1 if len(places) == asked.max_results else total
+    skipped = [ids[place] for place in range(asked.offset, last) if place not in places]
+    recording.note(total=total, examined=max(0, last - asked.offset))
+    await recording.progress(0.5, f"fetching {len(places)} of {total:,} records")
+    chosen = {findable[place].ids: findable[place] for place in places}
+    records, whys = await _records(search.links, [*chosen], session)
+    services = tuple(dict.fromkeys(one.service.title for one in answers))
+    found_by = {ids: tuple(chosen[ids].services) for ids in records}
+    ranking = Ranking((), total, True, {}, {}, 0, {}, services)
+    found = [one.model_copy(update={**WITHOUT_DECISION, "found_by": found_by[ids]}) for ids, one in records.items()]
+    kept = await search.keep(found, clipped(question, QUERY_LIMIT), ranking, session, recording, stubs)
+    evidence = _with_counts(kept, [chosen[one] for one in records])
+    recording.note(ids=(*recording.entry.ids, *skipped))
+    lost = [f"{_shown(one)} could not be fetched: {whys[one]}" for one in chosen if one not in records]
+    new, of = ids.count(""), counted(total, "candidate")
+    remarks = [f"{of}, each counted once: {new:,} new to this session, {total - new:,} already in it."]
+    if hidden := len(candidates) - total:
+        remarks.append(f"{counted(hidden, 'more paper')} cannot be shown: no PMID or DOI of them is known.")
+    return SearchResult(
+        session_id=session.session_id,
+        query="",
+        evidence=evidence,
+        queries=with_numbers_shown(_reports(answers), evidence),
+        total_found=total,
+        errors=(*lost, *kept.errors),
+        warnings=(*remarks, *kept.problems),
+        duplicates_removed=len(skipped) + len(kept.ids) - len(evidence),
+        already_known=len(skipped),
+        related=kept.related,
+        next_offset=last if last < total else -1,
+    )
+
+
+def _with_counts(kept: Kept, candidates: Sequence[Candidate]) -> tuple[Evidence, ...]:
+    """The items with how many of the papers asked about each is linked to, and how."""
+    linked = dict(zip(kept.ids, candidates, strict=True))
+    counts = ((item, linked[item.id], linked[item.id].seeds) for item in kept.evidence)
+    return tuple(
+        item.but(
+            seeds=one.count,
+            cites_seeds=len(seeds.get("cited_by", ())),
+            cited_by_seeds=len(seeds.get("references", ())),
+        )
+        for item, one, seeds in counts
+    )
+
+
+def _unasked(answers: Sequence[Answers], seeds: int) -> Iterator[str]:
+    """What could not be followed, by no fault of the services."""
+    if unnamed := sum(linked.unnamed for one in answers for linked in one.links.values()):
+        yield f"Services count {counted(unnamed, 'more link')} without saying to what, e.g. to books and reports."
+    unasked = {one.service.title: seeds - len(one.wanted) for one in answers if len(one.wanted) < seeds}
+    for title, count in unasked.items():
+        yield f"{title} could not be asked about {count:,} of the papers: they have no number that it knows."
+
+
+def _reports(answers: Sequence[Answers]) -> list[QueryReport]:
+    """The outcome for each service in all directions."""
+    by_service = dict[str, list[Answers]]()
+    for one in answers:
+        by_service.setdefault(one.service.title, []).append(one)
+    return [
+        QueryReport(
+            index=number,
+            query=title,
+            status="ok" if any(one.links for one in own) else "failed",
+            results=len({names for one in own for names in one.found}),
+            detail="; ".join(one.problem for one in own if one.problem),
+        )
+        for number, (title, own) in enumerate(by_service.items(), start=1)
+    ]
+
+
+def _providers(answers: Sequence[Answers], reports: Sequence[QueryReport]) -> Iterator[ProviderReport]:
+    """The same under the wire names of the services."""
+    names = dict.fromkeys(one.service.name for one in answers)
+    for name, one in zip(names, reports, strict=True):
+        yield ProviderReport(name=name, status=one.status, detail=one.detail, results=one.results)
