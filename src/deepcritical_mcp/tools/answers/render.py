@@ -34,6 +34,7 @@ from deepcritical_mcp.models import (
     QueryReport,
     SearchResult,
     SessionList,
+    StrategyReport,
     asked_on,
     decision_sentence,
     is_marked,
@@ -41,6 +42,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.session_export.whole_export import RECORD_FORMATS
 from deepcritical_mcp.text import as_code, clipped, counted, inert, is_active, longer_code_marks, quoted_lines
+from deepcritical_mcp.tools.answers.strategy_form import strategy_form
 from deepcritical_mcp.tools.answers.structured import (
     notice_line,
     notices_in_heading,
@@ -409,5 +411,6 @@ _FORMS: Mapping[type[BaseModel], Callable[[Any], tuple[str, list[str]]]] = {
     ClearResult: _cleared,
     Document: _document,
     CitationReport: report_form,
+    StrategyReport: strategy_form,
 }
 """The heading and the lines of each kind of result."""
