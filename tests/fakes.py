@@ -24,6 +24,7 @@ from deepcritical_mcp.search.expansion.expander import QueryExpander
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.library.own_library import OwnLibrary
 from deepcritical_mcp.search.pipeline import SearchHandler
+from deepcritical_mcp.search.strategy.checker import StrategyChecker
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import SourceRow
@@ -100,6 +101,7 @@ def fake_server(
             full_texts=reading,
             witness=asked,
             checker=CitationChecker(ReferenceChecker(reading, asked), reading, PassageEmbedder(embedder)),
+            strategies=StrategyChecker(vocabulary, reading.records),
             library=OwnLibrary(reading, settings.zotero_url),
         )
 

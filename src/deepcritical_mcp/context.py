@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from deepcritical_mcp.search.full_texts import FullTexts
     from deepcritical_mcp.search.library.own_library import OwnLibrary
     from deepcritical_mcp.search.pipeline import SearchHandler, SourceSearch
+    from deepcritical_mcp.search.strategy.checker import StrategyChecker
     from deepcritical_mcp.search.witness import Witness
     from deepcritical_mcp.sources import SourceRow
     from deepcritical_mcp.sources.base import Service
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Services:
     """What the tools call: a search for each source by its name, in the order of `SOURCES`, and one for all of them;
-    what proposes queries; what reads documents; what checks their status; what checks drafts, and records of libraries;
-    the services that know something about documents."""
+    what proposes queries; what reads documents; what checks their status; what checks drafts, and
+    search strategies; records of libraries; the services that know something about documents."""
 
     http: httpx.AsyncClient
     embedder: EmbeddingService
@@ -47,6 +48,7 @@ class Services:
     full_texts: FullTexts
     witness: Witness
     checker: CitationChecker
+    strategies: StrategyChecker
     library: OwnLibrary
     lookups: tuple[Service, ...] = ()
 
@@ -142,6 +144,7 @@ def build_services(
     from deepcritical_mcp.search.library.own_library import OwnLibrary
     from deepcritical_mcp.search.linking import LinkIndexes
     from deepcritical_mcp.search.pipeline import SearchHandler, SourceSearch
+    from deepcritical_mcp.search.strategy.checker import StrategyChecker
     from deepcritical_mcp.search.witness import Witness
     from deepcritical_mcp.sources import CROSSREF, FULL_TEXTS, LOOKUPS, SOURCES, records_off, why_off
     from deepcritical_mcp.sources.base import Service, Source, created
@@ -167,6 +170,7 @@ def build_services(
     links = LinkIndexes([one for one in known if isinstance(one, LinkLookup)], namers, reading.records)
     references = ReferenceChecker(reading, witness)
     checker = CitationChecker(references, reading, PassageEmbedder(embedder), seconds=settings.deadline)
+    vocabulary = next((one.vocabulary for one in built if one.vocabulary), None)
     search = partial(
         SourceSearch, seconds=settings.deadline, witness=witness, links=links, counts=settings.citation_counts
     )
@@ -176,10 +180,11 @@ def build_services(
         sessions=SessionRegistry(settings, embedder, backend),
         searches={one.name: search(one, citations=citations if one is pubmed else CitationIndexes()) for one in built},
         everywhere=SearchHandler(built, seconds=settings.deadline, witness=witness),
-        expander=QueryExpander(settings, next((one.vocabulary for one in built if one.vocabulary), None)),
+        expander=QueryExpander(settings, vocabulary),
         full_texts=reading,
         witness=witness,
         checker=checker,
+        strategies=StrategyChecker(vocabulary, reading.records, seconds=settings.deadline),
         library=OwnLibrary(reading, settings.zotero_url),
         lookups=known,
     )

@@ -139,6 +139,12 @@ from deepcritical_mcp.models.search_log import LoggedSearch as LoggedSearch
 from deepcritical_mcp.models.search_log import News as News
 from deepcritical_mcp.models.search_log import NewsItem as NewsItem
 from deepcritical_mcp.models.search_log import NewsKind as NewsKind
+from deepcritical_mcp.models.strategies import StrategyPart as StrategyPart
+from deepcritical_mcp.models.strategies import StrategyProblem as StrategyProblem
+from deepcritical_mcp.models.strategies import StrategyReport as StrategyReport
+from deepcritical_mcp.models.strategies import StrategySeed as StrategySeed
+from deepcritical_mcp.models.strategies import StrategyTranslation as StrategyTranslation
+from deepcritical_mcp.models.strategies import Target as Target
 from deepcritical_mcp.models.vancouver import language_code as language_code
 from deepcritical_mcp.models.vancouver import language_names as language_names
 from deepcritical_mcp.models.vancouver import language_tag as language_tag

@@ -264,12 +264,13 @@ class MeshDescriptor(Value):
 
 
 class Hits(Value):
-    """How many records a query finds; the query as the source read it, and its phrases that the source does not have,
-    if they were asked for."""
+    """How many records a query finds; the query as the source read it, its phrases that the source does not have, and
+    its terms that no record has, if they were asked for."""
 
     count: int
     translation: str = ""
     unknown_phrases: tuple[str, ...] = ()
+    unknown_terms: tuple[str, ...] = ()
 
 
 class Vocabulary(Protocol):

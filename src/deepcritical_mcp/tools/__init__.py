@@ -1,9 +1,9 @@
 """The MCP tools. To add one, write it with its `ToolSpec` (`spec`) and add a line here.
 
 `searches` has those that ask a source, and `expand_queries`; `kept_evidence` has `list_evidence` and `get_evidence`,
-`sessions` `list_sessions` and `clear_session`; `add_evidence`, `semantic_search`, `get_full_text`, `check_citations`
-and `export_evidence` are a file each. `offered` tells clients what there is; `arguments` reads calls, `answers`
-shortens and renders results.
+`sessions` `list_sessions` and `clear_session`; `add_evidence`, `semantic_search`, `get_full_text`, `check_citations`,
+`check_strategy` and `export_evidence` are a file each. `offered` tells clients what there is; `arguments` reads calls,
+`answers` shortens and renders results.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Literal
 from deepcritical_mcp.tools import (
     add_evidence,
     check_citations,
+    check_strategy,
     export_evidence,
     get_full_text,
     kept_evidence,
@@ -35,6 +36,7 @@ TOOLS: tuple[ToolSpec, ...] = (
     get_full_text.TOOL,
     searches.PREPRINT_SEARCH,
     check_citations.TOOL,
+    check_strategy.TOOL,
     kept_evidence.GET_EVIDENCE,
     searches.PUBMED_RELATED,
     kept_evidence.LIST_EVIDENCE,

@@ -27,6 +27,7 @@ _NOT_IN_WORDS = re.compile(r"[\"\[\](){}|&~#^<>=\\;?!*]|(?<!\w)[:/.,'’+-]+|[:/
 _BLANKS = re.compile(r"\s+")
 
 
+NUMBERED = "a database with numbered lines"
 # What only one database writes; the first that fits decides.
 _MARKS = {
     "Embase": r"'[^'\n]{2,80}'/(?:exp|de|mj)\b|:(?:ti,ab|ab,ti)\b(?!,kw)|:de\b",
@@ -37,7 +38,7 @@ _MARKS = {
     "EBSCOhost": r"\bM[HJM] \"[^\"\n]+\+?\"|(?<!\w)(?:TI|AB|TX|SU) \(?\"?\w[^\n]{0,60} (?:OR|AND) (?:TI|AB|TX|SU) ",
     "Ovid": r"(?<!\w)exp \*?\"?[A-Z][^/\n]{2,80}/|\w[)\"*$?]*\.(?:ti|ab|tw|kw|kf|mp|af|pt|sh|hw|nm)\b|\badj\d{0,2}\b"
     r"|(?:^|[( ])[A-Z][A-Za-z ,-]{3,60}/(?=$|\)| (?:and|or|not)\b)",
-    "a database with numbered lines": r"(?i:\b(?:and|or|not) #\d+\b|#\d+ (?:and|or|not)\b|\b(?:or|and)/\d+[-,]\d)"
+    NUMBERED: r"(?i:\b(?:and|or|not) #\d+\b|#\d+ (?:and|or|not)\b|\b(?:or|and)/\d+[-,]\d)"
     r"|(?i:\bS\d+ (?:and|or|not) S\d+)|^\s*\d+(?: (?i:and|or|not) \d+)+\s*$",
 }
 
@@ -74,14 +75,19 @@ def uses_pubmed_syntax(text: str) -> bool:
     return has_operator and (any(map(str.islower, rest)) or QUERY_FUNCTION_WORDS.isdisjoint(rest.lower().split()))
 
 
+def other_database(text: str) -> str:
+    """The database whose syntax a strategy is in, if that is not PubMed's; "" otherwise."""
+    database = next((name for name, mark in _MARKS.items() if re.search(mark, text)), "")
+    is_tagged = any(map(is_field_tag, re.findall(r"\[([^\[\]]*)\]", text)))
+    return database if not is_tagged or database == NUMBERED else ""
+
+
 def refuse_other_databases(text: str) -> None:
     """
     Raises:
         InvalidInputError: `text` is a search strategy in the syntax of another database.
     """
-    database = next((name for name, mark in _MARKS.items() if re.search(mark, text)), "")
-    is_tagged = any(map(is_field_tag, re.findall(r"\[([^\[\]]*)\]", text)))
-    if database and (not is_tagged or database.endswith("lines")):
+    if database := other_database(text):
         raise InvalidInputError(
             f"This looks like a search strategy in the syntax of {database}, which PubMed would misread. Join the "
             'terms that papers must name by AND, OR and NOT ("gout AND (colchicine OR NSAIDs)"), or give the '

@@ -333,7 +333,8 @@ class PubMedVocabulary(Vocabulary):
         async def ask(_: Sequence[str]) -> dict[str, Hits]:
             answer = await self._eutils.esearch(query, retmax=0, rettype="" if as_read else "count")
             unknown = tuple(one.strip('"').partition('"')[0].rstrip("*") for one in answer.quoted_phrases_not_found)
-            return {query: Hits(count=answer.count, translation=answer.query_translation, unknown_phrases=unknown)}
+            hits = Hits(count=answer.count, translation=answer.query_translation, unknown_phrases=unknown)
+            return {query: hits.but(unknown_terms=answer.phrases_not_found)}
 
         kind = f"hits {today} as read" if as_read else f"hits {today}"
         return (await self._cached(kind, [query], Hits, ask))[query]

@@ -25,11 +25,13 @@ from deepcritical_mcp.models import (
     EvidencePage,
     FileResult,
     SearchResult,
+    StrategyReport,
     with_numbers_shown,
 )
 from deepcritical_mcp.models.evidence import RECORD_KINDS
 from deepcritical_mcp.text import clipped, counted, cut_at_sentence, largest
 from deepcritical_mcp.tools.answers.render import MAX_QUERY_SHOWN, MAX_SIMILAR
+from deepcritical_mcp.tools.answers.strategy_form import fit_strategy
 from deepcritical_mcp.tools.arguments.params import MAX_IDS_READ, sentences
 
 MIN_CONTENT_LENGTH = 160
@@ -425,6 +427,7 @@ _CUTS: Mapping[type[BaseModel], Callable[[Any, int, Length], Any]] = {
     AddResult: _added,
     Document: fit_document,
     CitationReport: fitting,
+    StrategyReport: fit_strategy,
 }
 
 

@@ -35,6 +35,7 @@ from deepcritical_mcp.models import (
     ScreeningState,
     SearchResult,
     SessionList,
+    StrategyReport,
     asked_on,
     decision_sentence,
     is_marked,
@@ -52,6 +53,7 @@ from deepcritical_mcp.text import (
     longer_code_marks,
     quoted_lines,
 )
+from deepcritical_mcp.tools.answers.strategy_form import strategy_form
 from deepcritical_mcp.tools.answers.structured import (
     notice_line,
     notices_in_heading,
@@ -451,5 +453,6 @@ _FORMS: Mapping[type[BaseModel], Callable[[Any], tuple[str, list[str]]]] = {
     ClearResult: _cleared,
     Document: _document,
     CitationReport: report_form,
+    StrategyReport: strategy_form,
 }
 """The heading and the lines of each kind of result."""
