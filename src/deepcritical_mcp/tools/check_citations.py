@@ -51,9 +51,9 @@ async def check_citations(
     read: Annotated[bool, Field(description="full texts too")] = False,
     session_id: OtherSession = "",
 ) -> CitationReport:
-    """Check or verify the citations of a draft manuscript, bibliography or reference list (any style, BibTeX, RIS,
-    CSL-JSON): is each reference real; retracted, wrong, fabricated (hallucinated) or not found, with corrected
-    lines; altered quotations; for claims, the nearest passage of the cited source, to judge."""
+    """Check or verify the citations of a draft manuscript, bibliography or reference list (any style, BibTeX, RIS): is
+    each reference real, retracted, wrong, fabricated (hallucinated) or not found; altered quotations; for claims, the
+    nearest passage of the source, to judge."""
     session = await session_for(ctx, session_id, about="Check of a draft")
     checker = (await application(ctx).services()).checker
     report = await checker.check(text, session.store, offset=offset, read=read, progress=progress_of(ctx))

@@ -160,8 +160,7 @@ async def export_evidence(
     save: Annotated[bool, Field(description="in a file")] = False,
 ) -> ExportResult:
     """Export (download) the session's evidence to a file or text: BibTeX, RIS, CSL (Zotero, EndNote, LaTeX), a
-    bibliography or reference list in any style, a table (CSV) of studies, the search log (PRISMA). In parts:
-    offset=next_offset."""
+    bibliography or reference list in any style, a table (CSV) of studies, the search log (PRISMA)."""
     wanted = await to_thread.run_sync(lambda: tuple(dict.fromkeys(evidence_id(split_place(one)[0]) for one in ids)))
     styles = application(ctx).settings.styles_folder if is_local(ctx) else None
     asked = ExportRequest(format, wanted, style, output, tuple(fields), abstracts, marked, own_styles=styles)

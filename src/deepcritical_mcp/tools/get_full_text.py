@@ -77,8 +77,7 @@ async def get_full_text(
     session_id: OtherSession = "",
 ) -> Document:
     """Read (get, download) the full text of a whole article or paper (open access, PMC, PDF), web page or trial
-    record: first the outline; then ask what this paper says on a question, or read a section (methods, results) and
-    tables."""
+    record: the outline, what it says on a question, a section (methods, results) or tables."""
     document, anchor = read_document_id(id)
     names = [one for one in (*map(clean_text, sections), *([anchor] if anchor and not sections else [])) if one]
     session = await session_for(ctx, session_id, about=question)

@@ -131,9 +131,8 @@ async def pubmed_search(
     session_id: DescribedSession = "",
 ) -> None:
     """Search PubMed (MEDLINE), the biomedical literature, for published research: journal articles, papers, studies,
-    randomized clinical trials (RCTs), case reports, systematic reviews or a meta-analysis. Find evidence in medical
-    journals on a topic, drug, disease or treatment, or by an author, in plain words or PubMed syntax
-    ([MeSH Terms], [ti], AND/OR/NOT). Returns abstracts, retractions marked."""
+    randomized clinical trials (RCTs), case reports, systematic reviews, a meta-analysis, on a topic, drug, disease or
+    treatment, or by an author. Plain words or PubMed syntax. Returns abstracts, retractions marked."""
 
 
 def _after_pubmed(result: SearchResult, _: PubMedRequest, more: str) -> tuple[str, ...]:
@@ -161,8 +160,8 @@ async def preprint_search(
     only_new: bool = False,
     session_id: OtherSession = "",
 ) -> None:
-    """Search preprints (bioRxiv, medRxiv, Research Square …): manuscripts not yet peer reviewed or published, in plain
-    words or Europe PMC syntax; names the article that each became."""
+    """Search preprints (bioRxiv, medRxiv, Research Square …): manuscripts not yet peer reviewed or published; names the
+    article that each became."""
 
 
 def _after_preprints(result: SearchResult, request: PreprintRequest, more: str) -> tuple[str, ...]:

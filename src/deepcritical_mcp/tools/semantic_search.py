@@ -63,7 +63,7 @@ async def semantic_search(
     session_id: Annotated[OtherSession, Field(description='"all" = all kept sessions')] = "",
 ) -> SearchResult:
     """Find by meaning (vector search), in the papers, documents and notes saved or collected in this session, your
-    library, the passages that answer a question, each a verbatim quote with its source."""
+    library, the passages that answer a question, verbatim, with their source."""
     progress = progress_of(ctx)
     filters = {"source": source, "kind": kind, "status": status, "marked": marked}
     limits: dict[str, Any] = {name: None if value == "any" else value for name, value in filters.items()}

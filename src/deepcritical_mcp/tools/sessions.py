@@ -135,8 +135,7 @@ async def clear_session(
     ] = [],  # noqa: B006  # pydantic copies it
     undo: Annotated[bool, Field(description="within a day")] = False,
 ) -> ClearResult:
-    """Delete (forget) a session with all its evidence, or remove single items, papers (`ids`); `undo` restores. Not
-    needed for a fresh start."""
+    """Delete (forget) a session with all its evidence, or remove single items, papers (`ids`); `undo` restores."""
     if opens_new(session_id) or not any(map(str.isalnum, session_id)):
         raise InvalidInputError(NO_ID)
     if ids == [""]:

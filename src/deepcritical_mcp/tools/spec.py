@@ -138,7 +138,7 @@ def output_schema(model: type[BaseModel], spelled: dict[str, str] | None = None,
             held["required"] = [field for field in held["required"] if field in sent]
     known = {} if spelled is None else spelled
     told = {name: f"as in {other}" for name, other in known.items() if other != tool}
-    shape = _plain(schema, definitions, _NOT_IN_OUTPUT, lists=2, told=told)
+    shape = _plain(schema, definitions, _NOT_IN_OUTPUT, lists=1, told=told)
     shape.pop("required", None)
     known.update({name: tool for name in definitions if name not in known})
     return shape
