@@ -32,12 +32,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from numpy.typing import NDArray
 
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.screening.learner import Terms, trained
 from deepcritical_mcp.screening.ranking import Records, learn
 from deepcritical_mcp.screening.stopping import SIGNIFICANT, StopRule, stop_estimate
 
+Matrix = NDArray[np.float32]
 LABELS = ("included", "abstract_included")
 BATCH, TARGET = 10, 0.95
 
@@ -59,32 +61,33 @@ def read_review(folder: Path, name: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-def vectors_of(records: list[dict[str, Any]], kept: Path) -> np.ndarray:
+def vectors_of(records: list[dict[str, Any]], kept: Path) -> Matrix:
     if kept.exists():
         return np.load(kept)
 
-    async def embedded() -> np.ndarray:
+    async def embedded() -> Matrix:
         service = EmbeddingService()
         texts = [f"{(one['title'] or '').rstrip('.')}. {one['abstract'] or ''}".strip() for one in records]
         return np.concatenate([await service.vectors(texts[at : at + 64]) for at in range(0, len(texts), 64)])
 
+    found: Matrix = asyncio.run(embedded())
     kept.parent.mkdir(parents=True, exist_ok=True)
-    np.save(kept, found := asyncio.run(embedded()))
+    np.save(kept, found)
     return found
 
 
-def starts(relevant: np.ndarray, seed: int) -> list[int]:
+def starts(relevant: NDArray[np.bool_], seed: int) -> list[int]:
     random = np.random.default_rng(seed)
     return [int(random.choice(np.flatnonzero(relevant))), int(random.choice(np.flatnonzero(~relevant)))]
 
 
-def saved_at(order: list[int], relevant: np.ndarray) -> float:
+def saved_at(order: list[int], relevant: NDArray[np.bool_]) -> float:
     found = np.cumsum(relevant[order])
     read = int(np.searchsorted(found, math.ceil(TARGET * relevant.sum() - 1e-9))) + 1
     return (len(relevant) - read) / len(relevant) - (1 - TARGET)
 
 
-def elas_order(records: Records, relevant: np.ndarray, start: list[int]) -> list[int]:
+def elas_order(records: Records, relevant: NDArray[np.bool_], start: list[int]) -> list[int]:
     """ELAS u4's, until 95 % are found."""
     order = list(start)
     while relevant[order].sum() < TARGET * relevant.sum():
@@ -95,7 +98,7 @@ def elas_order(records: Records, relevant: np.ndarray, start: list[int]) -> list
     return order
 
 
-def run(records: Records, relevant: np.ndarray, seed: int) -> Run:
+def run(records: Records, relevant: NDArray[np.bool_], seed: int) -> Run:
     start = starts(relevant, seed)
     decided = {row: bool(relevant[row]) for row in start}
     stops: dict[str, tuple[float, float]] = {}
@@ -158,7 +161,7 @@ def retraining(folder: Path, names: list[str], kept: Path) -> str:
     texts = {str(at): f"{one['title'] or ''}\n{one['abstract'] or ''}" for at, one in enumerate(rows)}
     began = time.perf_counter()
     records = Records(texts, dict(zip(texts, vectors, strict=True)), Terms())
-    first, times = time.perf_counter() - began, []
+    first, times = time.perf_counter() - began, list[str]()
     for count in (one for one in (100, 500, 1000) if one * 2 <= len(rows)):
         decided = {row: bool(rows[row]["abstract_included"]) for row in range(0, len(rows), len(rows) // count)}
         began = time.perf_counter()

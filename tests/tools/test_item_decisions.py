@@ -249,11 +249,11 @@ async def test_a_decision_that_replaces_another_says_so_and_keeps_it() -> None:
         await desk.call("clear_session", session_id=session, ids=desk.ids[:1])
         await desk.call("clear_session", session_id=session, undo=True)
         found, text = await desk.call("get_evidence", ids=desk.ids[:1])
-        made = [line.partition("Z: ")[2] for line in found["evidence"][0]["details"] if line.startswith("Decided 20")]
+        made = [line.partition(": ")[2] for line in found["evidence"][0]["details"] if line.startswith("Decided 20")]
         assert made == ["excluded: no controls", "included: has controls"]
-        assert all(f"Z: {one}\n" in text for one in made)
+        assert all(f"Z, a model through mcp 0.1.0: {one}\n" in text for one in made)
         exported, _ = await desk.call("export_evidence", format="jsonl")
         rows = [json.loads(line) for line in exported["text"].splitlines()]
         assert sorted(len(row.get("decisions", ())) for row in rows) == [0, 2]
         table, _ = await desk.call("export_evidence", format="table", fields=["id", "decisions"])
-        assert "Z: excluded: no controls; 20" in table["text"]
+        assert ": excluded: no controls; 20" in table["text"]

@@ -11,6 +11,7 @@ import hashlib
 import html
 import json
 import re
+import secrets
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 META_KEY = "deepcritical/board"
+BOARD_KEY = secrets.token_urlsafe(16)
+"""What the board sends back in the `_meta` of its calls under `META_KEY`, so that a person's decision is known as one:
+results give it to the board in their `_meta`, which models do not see."""
 MAX_POINTS = 300
 SCRIPTS = (
     "dom",
@@ -87,7 +91,8 @@ async def session_meta(store: EvidenceStore, shown: Sequence[Evidence]) -> Mappi
     except (EvidenceStoreError, SessionError):
         return {}
     meta = partial(board_meta, store.session_id, items, places, total=total, shown=shown)
-    return await run_sync(meta, abandon_on_cancel=True)
+    own = (await run_sync(meta, abandon_on_cancel=True))[META_KEY]
+    return {META_KEY: {**own, "key": BOARD_KEY}}
 
 
 async def queue_meta(store: EvidenceStore, ids: Sequence[str]) -> Mapping[str, object]:

@@ -299,6 +299,7 @@ def _paragraphs(reference: Reference) -> Iterator[str]:
     yield _blocks(clean_line(vancouver(reference.publication)))
     yield " · ".join(_links(reference))
     yield _text(decision_sentence(decision_line(reference.publication)))
+    yield _text("".join(f"Decided {one}" for one in reference.publication.history[-1:]))
     yield _text(" ".join(filter(None, (reference.data_note, *reference.licences))))
     yield _quotation(reference.abstract or reference.pasted)
     if reference.user_notes and reference.publication.source != "user":

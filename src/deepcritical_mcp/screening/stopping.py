@@ -133,7 +133,8 @@ def _said(is_met: bool, p: float, missing: int, recall: float, relevant: int, be
         f"{recall:.0%} are found: {relevant - behind:,} of {relevant:,} relevant ones would stand in front of all "
         "undecided ones, had they not been decided. This assumes that what is missing is like what was found. "
         f"Hypergeometric criterion: p = {p:.3f} to find so few last if recall were below 95 %, assuming an order no "
-        "worse than chance. Whether to stop is yours to decide and to report."
+        "worse than chance. Not seen here: whether the key papers that you know are included, what another search "
+        "finds, and what a second person finds among the excluded. Whether to stop is yours to decide and to report."
     )
 
 
@@ -144,15 +145,15 @@ def _heuristics(found: Sequence[bool], total: int, missing: int) -> tuple[tuple[
     row = decided - max((at for at, one in enumerate(found, 1) if one), default=0)
     expected = 2 * (relevant + max(0, missing))
     rows = (
-        (row >= IN_A_ROW, f"{row:,} of {IN_A_ROW} in a row excluded: the order finds no more, by its present model"),
-        (decided >= total * SHARE, f"{decided / total:.0%} of 10 % of all records decided: enough to learn from"),
+        (row >= IN_A_ROW, f"{row:,} excluded in a row, of at least {IN_A_ROW}: the order as it is now finds no more"),
         (
-            decided >= expected and missing >= 0,
-            f"{decided:,} decided, of {expected:,}, twice as many as are probably relevant: not only the obvious ones",
+            decided >= total * SHARE,
+            f"{decided / total:.0%} of all records decided, of at least 10 %: enough to learn from",
+        ),
+        (
+            missing >= 0 and decided >= expected,
+            f"{decided:,} decided, of at least {expected:,}, twice the relevant ones that there probably are: not only "
+            "the obvious ones were read",
         ),
     )
-    rest = (
-        "all key papers that you knew before are included: look for yourself",
-        "another model or a search finds no more, and a second person looks through excluded ones: not seen here",
-    )
-    return tuple(one for is_met, one in rows if is_met), (*(one for is_met, one in rows if not is_met), *rest)
+    return tuple(one for is_met, one in rows if is_met), tuple(one for is_met, one in rows if not is_met)

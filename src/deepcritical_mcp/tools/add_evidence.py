@@ -9,6 +9,7 @@ from anyio import to_thread
 from pydantic import Field
 
 from deepcritical_mcp.deadline import Progress
+from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import (
     USER,
     AddedItem,
@@ -25,10 +26,19 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.search.documents import PUBMED_OFF, FoundRecord
 from deepcritical_mcp.text import clean_line, clean_text, counted
-from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, progress_of, session_for
-from deepcritical_mcp.tools.arguments.params import OtherSession
+from deepcritical_mcp.tools.arguments.call_session import (
+    ToolContext,
+    application,
+    decider,
+    progress_of,
+    session_for,
+)
+from deepcritical_mcp.tools.arguments.params import GivenId, OtherSession
 from deepcritical_mcp.tools.evidence_items import (
     EvidenceItem,
+    GivenDecision,
+    GivenTags,
+    ShortText,
     claimed_document,
     date_of,
     decidable,
@@ -48,18 +58,36 @@ if TYPE_CHECKING:
 
 MAX_REQUESTS = 4
 """What one call may cost, if the services allow it; a second witness is asked only if that leaves a request."""
+NOTHING_GIVEN = (
+    'Pass items to add, or ids with a decision, reason or tags: ids=["pubmed:1", "pubmed:2"], decision="excluded".'
+)
 MAX_LISTED = 5
 """Items that a warning names, at most."""
-GivenItems = Annotated[list[EvidenceItem], Field(min_length=1, max_length=100)]
+MAX_MARKED = 200
+"""Ids that one decision marks at once."""
+GivenItems = Annotated[list[EvidenceItem], Field(max_length=100)]
 
 
-async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSession = "") -> AddResult:
-    """Save (store, add, keep, upload, paste) a note, comment, quote, text or document of your own in the session, to
-    remember. With pmid, doi, pmcid, nct, url or reference (in any style) and no content, it imports that paper
+async def add_evidence(
+    ctx: ToolContext,
+    items: GivenItems = [],  # noqa: B006
+    ids: Annotated[list[GivenId], Field(max_length=MAX_MARKED)] = [],  # noqa: B006
+    decision: GivenDecision = "unchanged",
+    reason: ShortText = "",
+    tags: GivenTags = [],  # noqa: B006
+    session_id: OtherSession = "",
+) -> AddResult:
+    """Save (store, add, keep, upload, paste) a note, comment, quote, text or document of your own in the session.
+    With pmid, doi, pmcid, nct, url or reference (in any style) and no content, it imports that paper
     (articles by PMIDs) or page, if it agrees with the reference or title given. file: path of a library (RIS,
-    BibTeX, EndNote, CSV), PDF or folder, or "zotero:collection". decision (include, exclude; with reason) and tags mark
-    (screen) what is added or kept under its id. same_as: the id of its duplicate."""
+    BibTeX, EndNote, CSV), PDF or folder, or "zotero:collection". decision (include, exclude) and tags mark
+    (screen) what is added or kept under its id, or many ids. same_as: the id of its duplicate."""
+    marks = EvidenceItem(decision=decision, reason=reason, tags=tags)
+    items = [*items, *(marks.model_copy(update={"id": id}) for id in dict.fromkeys(map(clean_line, ids)) if id)]
+    if not items or (marks.decides and not ids):
+        raise InvalidInputError(NOTHING_GIVEN)
     session = await session_for(ctx, session_id, may_open=not all(item.id for item in items))
+    by = decider(ctx)
     progress = progress_of(ctx)
     problems = await to_thread.run_sync(lambda: {at: told for at, one in enumerate(items) if (told := problem_of(one))})
     sound = {at: one for at, one in enumerate(items) if at not in problems}
@@ -69,7 +97,7 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
     kept, unknown = await decidable(session.store, items)
     problems = {at: told for at, told in unknown.items() if at not in same.done} | problems
     marked = {index: id for index, id in kept.items() if index not in problems and index not in same.done}
-    decisions = await decided(session.store, items, marked)
+    decisions = await decided(session.store, items, marked, by)
     done = problems.keys() | marked.keys() | files.done | same.done
     new = {index: one for index, one in enumerate(items) if index not in done}
     read = await _read(new, await application(ctx).services(), session.store, progress)
@@ -78,7 +106,7 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
     outcomes = await session.store.add_evidence([*read.publications.values()])
     outcome = dict(zip(read.publications, outcomes, strict=True))
     marked = {index: one.publication.id for index, one in outcome.items() if items[index].decides}
-    decisions += await decided(session.store, items, marked)
+    decisions += await decided(session.store, items, marked, by)
     added, duplicates, retracted = list[AddedItem](), list[DuplicateItem](), list[str]()
     for index, one in outcome.items():
         id, reference = one.evidence.id, vancouver(read.records[index]) if index in read.records else ""

@@ -39,7 +39,6 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.search.documents import DocumentId
 from deepcritical_mcp.text import clean_line, clean_text, cut_at_sentence
-from deepcritical_mcp.tools.arguments.call_session import caller
 from deepcritical_mcp.tools.arguments.params import (
     MAX_CALL_LENGTH,
     GivenId,
@@ -67,6 +66,8 @@ NO_TAGS = "none"
 
 ShortText = Annotated[str, at_most(10_000)]
 """More than any item needs: which of its texts is too long to keep is told for each item."""
+GivenDecision = Literal["unchanged", "included", "excluded", "cited", "undecided"]
+GivenTags = Annotated[list[ShortText], Field(max_length=200)]
 
 
 class EvidenceItem(BaseModel):
@@ -78,7 +79,7 @@ class EvidenceItem(BaseModel):
     title: ShortText = ""
     url: ShortText = ""
     source: Literal["user", "pubmed", "web"] = "user"
-    date: Annotated[Word, Field(description="YYYY[-MM[-DD]]")] = ""
+    date: Word = ""
     authors: Annotated[list[ShortText], Field(max_length=10_000)] = []
     pmid: GivenId = ""
     doi: GivenId = ""
@@ -88,9 +89,9 @@ class EvidenceItem(BaseModel):
     file: ShortText = ""
     id: GivenId = ""
     same_as: GivenId = ""
-    decision: Literal["unchanged", "included", "excluded", "cited", "undecided"] = "unchanged"
+    decision: GivenDecision = "unchanged"
     reason: ShortText = ""
-    tags: Annotated[list[ShortText], Field(max_length=200)] = []
+    tags: GivenTags = []
 
     @property
     def verdict(self) -> Verdict:
@@ -173,10 +174,12 @@ async def decidable(store: EvidenceStore, items: Sequence[EvidenceItem]) -> tupl
     return kept, unknown
 
 
-async def decided(store: EvidenceStore, items: Sequence[EvidenceItem], ids: Mapping[int, str]) -> list[DecidedItem]:
-    """Write the decisions of items about the publications `ids`, and give what is decided then: "undecided; tags: rct"
-    if there are only tags."""
-    marks = [replace(items[index].mark(id), by=caller()) for index, id in ids.items()]
+async def decided(
+    store: EvidenceStore, items: Sequence[EvidenceItem], ids: Mapping[int, str], by: str
+) -> list[DecidedItem]:
+    """Write the decisions of items about the publications `ids`, made `by` somebody, and give what is decided then:
+    "undecided; tags: rct" if there are only tags."""
+    marks = [replace(items[index].mark(id), by=by) for index, id in ids.items()]
     told: list[DecidedItem] = []
     for index, one in zip(ids, await store.decide(marks) if marks else (), strict=True):
         if one:

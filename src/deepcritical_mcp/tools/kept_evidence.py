@@ -64,11 +64,11 @@ async def list_evidence(
     offset: Offset = 0,
     status: StatusFilter = "any",
     marked: Annotated[Marked, Field(description='"included", "excluded", "cited", "undecided" or a tag')] = "",
-    sort: Annotated[Literal["arrival", "likely"], Field(description="likely: to screen next, learned")] = "arrival",
+    sort: Annotated[Literal["arrival", "likely"], Field(description="likely = screen next")] = "arrival",
     session_id: OtherSession = "",
 ) -> EvidencePage:
-    """List (show) all that was found and saved in this session so far, an overview: ids, titles, how many studies of
-    each source, included, status and decision."""
+    """List (show) all that was found and saved in this session, an overview: ids, titles, how many studies of
+    each source, included, decision."""
     session = await session_for(ctx, session_id, may_open=False)
     witness = (await application(ctx).services()).witness.title
     queue = await screening_queue(session.store) if sort == "likely" else None
@@ -308,7 +308,7 @@ def _details(record: Publication, shown: str) -> tuple[str, ...]:
     licence = next((_licence(text) for text in record.texts if record.id_of(text) == shown), ())
     return (
         *licence,
-        *(f"Decided {one}" for one in record.history[-MAX_DECISIONS_SHOWN:] if record.history[1:]),
+        *(f"Decided {one}" for one in record.history[-MAX_DECISIONS_SHOWN:]),
         *(f"{labels[name]}: {text}" for name, text in texts.items() if text not in ("", UNKNOWN_DATE)),
         *(
             f'Another text, {text.kind} ({len(text.content):,} characters): get_evidence ids=["{record.id_of(text)}"]'

@@ -23,10 +23,8 @@ _IN_URIS = "/:=',"
 
 # Gemini's converter fails on additionalProperties; the server refuses unknown names itself.
 _NOT_IN_MEASURES = frozenset({"$defs", "title", "additionalProperties", "propertyNames"})
-# An error names the limit of a text's length, and what is too little; strict modes know neither.
-_NOT_IN_INPUT = _NOT_IN_MEASURES | {"maxLength", "minLength", "ifTooLong", "minimum", "minItems"}
-MAX_ITEMS_SHOWN = 10
-"""A higher limit of a list is told by an error, too."""
+# An error names the limit of a length or a number, and what is too little or too much; strict modes know none of these.
+_NOT_IN_INPUT = _NOT_IN_MEASURES | {"maxLength", "minLength", "ifTooLong", "minimum", "maximum", "minItems", "maxItems"}
 _NOT_IN_OUTPUT = _NOT_IN_INPUT | set(
     "description default minLength maxLength minimum maximum pattern enum required".split()
 )
@@ -172,8 +170,6 @@ def _plain(
         plain["items"] = _plain(plain["items"], definitions, noise, lists=lists - 1, told=told)
     if noise is _NOT_IN_INPUT and plain.get("default") in ("", [], False, 0, *plain.get("enum", ())[:1]):
         del plain["default"]
-    if noise is _NOT_IN_INPUT and plain.get("maxItems", 0) > MAX_ITEMS_SHOWN:
-        del plain["maxItems"]
     if "properties" in plain:  # what the code says of an object is for its readers
         plain.pop("description", None)
     if noise is _NOT_IN_OUTPUT and "description" in plain.get("items", {}):

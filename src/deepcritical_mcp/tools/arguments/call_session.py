@@ -16,6 +16,7 @@ from mcp.server.auth.provider import AccessToken, principal_components
 from mcp.server.mcpserver import Context
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
+from deepcritical_mcp.board import BOARD_KEY, META_KEY
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import (
@@ -33,7 +34,7 @@ from deepcritical_mcp.evidence.storage.stored_items import (
     minute,
 )
 from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
-from deepcritical_mcp.text import clipped
+from deepcritical_mcp.text import clean_line, clipped
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -308,6 +309,21 @@ def progress_of(ctx: ToolContext) -> Progress:
         await ctx.report_progress(fraction, 1.0, message)
 
     return report
+
+
+def decider(ctx: ToolContext) -> str:
+    """Who decides in a call, and through which client: "alice, a person at the board, through Claude 1.2"; "a model
+    through Claude 1.2" if nothing tells that it was a person. A call of the board bears its key, which models do not
+    see."""
+    client = ctx.session.client_params.client_info if ctx.session.client_params else None
+    through = f" through {_name(client.name)} {_name(client.version)}".rstrip() if client else ""
+    is_person = (ctx.request_context.meta or {}).get(META_KEY) == BOARD_KEY
+    return ", ".join(filter(None, (caller(), f"{'a person at the board' if is_person else 'a model'}{through}")))
+
+
+def _name(given: str) -> str:
+    """A name from outside without what separates the parts of a decision."""
+    return clipped(clean_line(given).replace(": ", " ").replace(",", ""), MAX_TITLE_SHOWN)
 
 
 def caller() -> str:
