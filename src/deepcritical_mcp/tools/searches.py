@@ -117,7 +117,7 @@ async def pubmed_search(
     min_date: DateLimit = "",
     max_date: Word = "",
     publication_types: Annotated[
-        list[Word], Field(max_length=20, description='e.g. "Randomized Controlled Trial"')
+        list[Word], Field(max_length=20, description='e.g. "Meta-Analysis"')
     ] = [],  # noqa: B006
     has_abstract: bool = False,
     study_filter: StudyFilter = "none",
@@ -127,13 +127,13 @@ async def pubmed_search(
     journal: Word = "",
     language: Word = "",
     include_retracted: bool = True,
-    only_new: Annotated[bool, Field(description="omit results already in this session")] = False,
+    only_new: Annotated[bool, Field(description="omit known results")] = False,
     session_id: DescribedSession = "",
 ) -> None:
     """Search PubMed (MEDLINE), the biomedical literature, for published research: journal articles, papers, studies,
-    randomized clinical trials (RCTs), case reports, systematic reviews or a meta-analysis. Find evidence in medical
+    randomized clinical trials (RCTs), case reports, systematic reviews, meta-analyses. Find evidence in medical
     journals on a topic, drug, disease or treatment, or by an author, in plain words or PubMed syntax
-    ([MeSH Terms], [ti], AND/OR/NOT). Returns abstracts, retractions marked."""
+    ([MeSH Terms], AND/OR/NOT). Gives abstracts, retractions marked."""
 
 
 def _after_pubmed(result: SearchResult, _: PubMedRequest, more: str) -> tuple[str, ...]:
@@ -233,7 +233,7 @@ async def web_search(
     search_depth: SearchDepth = "advanced",
     topic: WebTopic = "general",
     recency: Recency = "any",
-    include_domains: Annotated[DomainList, Field(description='e.g. "nih.gov"')] = [],  # noqa: B006
+    include_domains: Annotated[DomainList, Field(description='"nih.gov"')] = [],  # noqa: B006
     exclude_domains: DomainList = [],  # noqa: B006
     only_new: bool = False,
     session_id: OtherSession = "",
@@ -260,15 +260,15 @@ WEB_SEARCH = search_spec(web_search, WebRequest, _after_web, "Search the web", "
 async def pubmed_related(
     ctx: ToolContext,
     pmid: Annotated[str, Field(max_length=200)] = "",
-    ids: Annotated[list[GivenId], Field(max_length=MAX_PAPERS, description='PMIDs, DOIs, "marked:included"')] = [],  # noqa: B006
+    ids: Annotated[list[GivenId], Field(max_length=MAX_PAPERS, description='"marked:included"')] = [],  # noqa: B006
     kind: LinkKind = "similar",
     max_results: Annotated[int, Field(ge=1, le=PubMedRequest.MAX_RESULTS)] = 10,
     offset: Offset = 0,
     only_new: bool = False,
     session_id: OtherSession = "",
 ) -> SearchResult:
-    """Papers (articles) similar or related to one or many; who cites them (cited by); references they cite; both
-    (citations: citation chasing, snowballing)."""
+    """Find papers similar or related to articles; that cite this (cited by); its references; both (citation chasing,
+    snowballing)."""
     session = await session_for(ctx, session_id)
     search = await search_of(ctx, "pubmed")
     if ids or offset or only_new or kind == "citations" or not pmid:
