@@ -116,9 +116,7 @@ async def pubmed_search(
     sort: Sort = "relevance",
     min_date: DateLimit = "",
     max_date: Word = "",
-    publication_types: Annotated[
-        list[Word], Field(max_length=20, description='e.g. "Meta-Analysis"')
-    ] = [],  # noqa: B006
+    publication_types: Annotated[list[Word], Field(max_length=20, description='e.g. "Meta-Analysis"')] = [],  # noqa: B006
     has_abstract: bool = False,
     study_filter: StudyFilter = "none",
     age_group: AgeGroup = "any",
@@ -271,9 +269,10 @@ async def pubmed_related(
     snowballing)."""
     session = await session_for(ctx, session_id)
     search = await search_of(ctx, "pubmed")
-    if ids or offset or only_new or kind == "citations" or not pmid:
-        parts = (one for some in (pmid, *ids) for one in ([some] if some.startswith(MARKED) else id_parts(some)))
-        papers = [DocumentId(one) if one.startswith(MARKED) else read_document_id(one)[0] for one in parts]
+    parts = [one for some in (pmid, *ids) for one in ([some] if some.startswith(MARKED) else id_parts(some))]
+    if ids or offset or only_new or kind == "citations" or len(parts) != 1:
+        named = (one.removeprefix("pmc:") for one in parts)
+        papers = [DocumentId(one) if one.startswith(MARKED) else read_document_id(one)[0] for one in named]
         asked = Round(papers, kind, max_results, offset, only_new)
         result = await search.follow(asked, session.store, progress=progress_of(ctx))
         return result.but(next_step=session.next_step(*_after_round(result, asked)))
