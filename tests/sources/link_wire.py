@@ -75,6 +75,9 @@ class World:
     server: StandIn = field(default_factory=lambda: StandIn("", lambda _: Answer()))
     joint_links: bool = False
 
+    def is_in_pubmed(self, paper: int) -> bool:
+        return paper < 9000
+
     def cited(self, service: str, paper: int) -> list[int]:
         known = self.knows.get(service)
         return self.references.get(paper, []) if known is None or paper in known else []
@@ -110,12 +113,14 @@ class World:
             rows = [row for row in sent["bdata"][0].split("\r") if row]
             return Answer(200, "".join(f"{row}{row.split('|')[3]}\n" for row in rows).encode(), "text/plain")
         if utility == "esearch":
-            return esearch(re.findall(r"10\.5555/p([1-8]\d*)", sent["term"][0]))
+            return esearch(
+                [one for one in re.findall(r"10\.5555/p(\d+)", sent["term"][0]) if self.is_in_pubmed(int(one))]
+            )
         pmids = [int(one) for one in sent["id"][0].split(",")]
-        return efetch(*(article(f"{one}", f"Paper {one}.", doi=doi_of(one)) for one in pmids if one < 9000))
+        return efetch(*(article(f"{one}", f"Paper {one}.", doi=doi_of(one)) for one in pmids if self.is_in_pubmed(one)))
 
     def _link_set(self, ids: Sequence[int], linkname: str, what: str) -> dict[str, object]:
-        found = [f"{one}" for id in ids for one in self.linked("ncbi", id, what) if one < 9000]
+        found = [f"{one}" for id in ids for one in self.linked("ncbi", id, what) if self.is_in_pubmed(one)]
         lists = [{"dbto": "pubmed", "linkname": linkname, "links": found}] if found else []
         return {"dbfrom": "pubmed", "ids": [f"{one}" for one in ids], "linksetdbs": lists}
 
@@ -123,19 +128,24 @@ class World:
         sent = {**asked.query, **asked.form}
         if place.startswith("search"):
             found = [int(one) for one in re.findall(r"10\.5555/p(\d+)", sent["query"])]
-            rows = (hit(id=f"{one}", pmid=f"{one}", pmcid="", doi=doi_of(one)) for one in found if one < 9000)
+            rows = (
+                hit(id=f"{one}", pmid=f"{one}", pmcid="", doi=doi_of(one)) for one in found if self.is_in_pubmed(one)
+            )
             return results(*rows)
         _, paper, what = place.split("/")
         found = self.linked("europepmc", int(paper), what)
-        rows = [{"id": f"{one}", "source": "MED"} if one < 9000 else {"title": "A book"} for one in found]
+        rows = [{"id": f"{one}", "source": "MED"} if self.is_in_pubmed(one) else {"title": "A book"} for one in found]
         one = what.removesuffix("s")
         return as_json({"version": "6.9", "hitCount": len(rows), "request": {}, f"{one}List": {one: rows}})
 
     def _icite(self, asked: Asked, _: str) -> Answer:
         pmids = [int(one) for one in asked.query["pmids"].split(",")]
-        lists = {one: [self.linked("icite", one, what) for what in ("ref", "cit")] for one in pmids if one < 9000}
+        lists = {
+            one: [self.linked("icite", one, what) for what in ("ref", "cit")] for one in pmids if self.is_in_pubmed(one)
+        }
         rows = (
-            (one, [p for p in refs if p < 9000], [p for p in cites if p < 9000]) for one, (refs, cites) in lists.items()
+            (one, [p for p in refs if self.is_in_pubmed(p)], [p for p in cites if self.is_in_pubmed(p)])
+            for one, (refs, cites) in lists.items()
         )
         return icite(*(icite_paper(one, len(cites), references=refs, cited_by=cites) for one, refs, cites in rows))
 
@@ -150,7 +160,7 @@ class World:
     def _opencitations(self, asked: Asked, place: str) -> Answer:
         what, _, id = place.partition("/")
         own, one = int(re.findall(r"\d+", id)[-1]), "citing" if what == "citations" else "cited"
-        rows = [{"oci": f"{own}-{p}", one: _names(p)} for p in self.linked("opencitations", own, what)]
+        rows = [{"oci": f"{own}-{p}", one: _names(self, p)} for p in self.linked("opencitations", own, what)]
         return as_json(rows)
 
     def _openalex(self, asked: Asked, place: str) -> Answer:
@@ -167,8 +177,8 @@ class World:
         return as_json({"id": f"https://openalex.org/W{own}", "referenced_works": works})
 
 
-def _names(paper: int) -> str:
-    pmid = f" pmid:{paper}" if paper < 9000 else ""
+def _names(world: World, paper: int) -> str:
+    pmid = f" pmid:{paper}" if world.is_in_pubmed(paper) else ""
     return f"omid:br/06{paper} doi:{doi_of(paper)} openalex:W{paper}{pmid}"
 
 

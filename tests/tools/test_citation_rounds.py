@@ -11,7 +11,7 @@ from deepcritical_mcp.sources.lookup import Linked, PaperNames
 from deepcritical_mcp.sources.pubmed.links import PubMedLinks
 from tests.net.stand_in import Answer
 from tests.sources.link_wire import HTML_404, SERVICES, World, connected, doi_of
-from tests.wire import both
+from tests.wire import both, text_of
 
 SEEDS = ["11", doi_of(12).upper()]
 PLACE = {"journal-title": "J Z", "volume": "9", "first-page": "77", "year": "2001", "author": "Ruiz"}
@@ -74,8 +74,8 @@ async def test_an_outage_is_named_and_only_what_is_missing_is_asked_again(fault:
         text, found = await both(client, "pubmed_related", ids=SEEDS, kind="citations")
         (query,) = (one for one in found["queries"] if one["status"] == "failed")
         assert query["query"] == "OpenCitations"
-        assert len(found["errors"]) == 2
-        assert all("OpenCitations, articles" in one and "2 of 2 papers" in one for one in found["errors"])
+        (error,) = found["errors"]
+        assert error.startswith("OpenCitations has not answered about 2 of 2 papers: OpenCitations ")
         assert "Call again with the same ids" in found["next_step"]
         assert "ERROR: OpenCitations" in text
         world.faults.clear()
@@ -139,7 +139,10 @@ async def test_papers_that_nobody_knows_are_left_out_and_what_is_no_paper_is_ref
         text, _ = await both(client, "pubmed_related", ids=["11", "9500"], kind="citations")
         assert "PMID 9500 was left out: nobody has a record of it." in text
         for ids in (["9500"], ["marked:included"], ["zinc in wounds"], ["NCT09000001"], []):
-            assert (await client.call_tool("pubmed_related", {"ids": ids, "kind": "citations"})).is_error
+            refused = await client.call_tool("pubmed_related", {"ids": ids, "kind": "both"})
+            assert refused.is_error
+            assert "invalid_input): " in text_of(refused)
+            assert len(text_of(refused)) > len("pubmed_related failed (invalid_input): .")
 
 
 def said(*names: str) -> PaperNames:

@@ -158,12 +158,13 @@ class CitationRound(NamedTuple):
 
 def citation_rounds(log: Sequence[LoggedSearch], publications: Iterable[Publication]) -> list[CitationRound]:
     """The rounds in which the links of several papers were followed, in their order; links of a single paper that a
-    call named by `pmid` are none."""
+    call named by `pmid` are none, and similar papers are not linked by citations."""
     decisions = {one.id: one.screening for one in publications}
     rounds, known = dict[tuple[object, ...], list[LoggedSearch]](), set[str]()
     new: dict[tuple[object, ...], set[str]] = {}
     for one in log:
-        if one.kind == "citations" and '"ids"' in one.request and not one.failed:
+        is_round = one.kind == "citations" and '"ids"' in one.request and '"similar"' not in one.request
+        if is_round and not one.failed:
             rounds.setdefault(_asked(one), []).append(one)
             new.setdefault(_asked(one), set()).update({*one.ids} - known)
         known.update(one.ids)

@@ -49,14 +49,6 @@ class Answers:
         """What it lists, each once."""
         return {names for linked in self.links.values() for names in linked.papers}
 
-    @property
-    def problem(self) -> str:
-        """Which part was not answered, and why; "" if all was."""
-        if not self.error:
-            return ""
-        missing, of = len(self.wanted) - len(self.links), len(self.wanted)
-        return f"{self.service.title}, articles {LISTS[self.direction]} {missing} of {of} papers: {self.error.message}"
-
 
 @dataclass(frozen=True, eq=False)
 class LinkIndexes:

@@ -95,7 +95,7 @@ def watched_searches(log: Sequence[LoggedSearch], *, web: bool) -> list[WatchedS
         with suppress(ValueError):
             arguments = mapping_of(json.loads(entry.request))
         if entry.kind == "citations":
-            can_be_repeated = arguments.get("kind") in _ALERTS
+            can_be_repeated = arguments.get("kind") in _ALERTS and "pmid" in arguments
         else:
             can_be_repeated = entry.kind == "search" and bool(arguments) and (web or entry.source != "web")
         if can_be_repeated:

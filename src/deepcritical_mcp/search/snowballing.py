@@ -84,17 +84,18 @@ async def follow(search: SourceSearch, asked: Round, session: EvidenceStore, pro
     async with Recording(entry, session, progress) as recording:
         await progress(0.05, f"asking {len(search.links.services)} services for {what} {papers}")
         answers = await search.links.answers(seeds, directions, seconds=seconds_for(LINKS, cap=search.seconds))
-        problems = [one.problem for one in answers if one.problem]
+        problems = _problems(answers)
         if not any(one.links for one in answers):
             _note(recording, answers, (), named)
             causes = [one.error for one in answers if one.error]
-            raise AllProvidersFailedError(" ".join(problems) or "No service that knows links is switched on.", causes)
+            told = " ".join(problems.values()) or "No service that knows links is switched on."
+            raise AllProvidersFailedError(told, causes)
         candidates, remarks = await _candidates(search.links, answers, seeds)
         _note(recording, answers, candidates, named)
         page = await _page(search, asked, answers, candidates, "; ".join(titles), session, recording)
         result = page.but(
             query=f"{what} {papers}",
-            errors=(*problems, *page.errors),
+            errors=(*problems.values(), *page.errors),
             warnings=(
                 *told,
                 *page.warnings,
@@ -136,7 +137,7 @@ async def _seeds(
         else:
             told.append(f"{_shown(ids)} was left out: {whys.get(ids, 'it has neither a PMID nor a DOI.')}")
     if not seeds:
-        raise InvalidInputError(" ".join(told))
+        raise InvalidInputError(" ".join(told) or 'Pass pmid, or ids: PMIDs, DOIs, evidence ids or "marked:included".')
     return [*seeds.values()], [one.title for one in records.values()][:_TITLES], told
 
 
@@ -168,7 +169,7 @@ def _note(recording: Recording, answers: Sequence[Answers], candidates: Sequence
     for one in answers:
         by_direction.setdefault(one.direction, []).append(one)
     for direction, own in by_direction.items():
-        counts = "; ".join(f"{one.service.title} {len(one.found):,}" if one.links else one.problem for one in own)
+        counts = "; ".join(f"{one.service.title} {len(one.found) if one.links else 'failed'}" for one in own)
         some = sum(direction in one.seeds for one in candidates)
         status = "ok" if any(one.links for one in own) else "failed"
         query = LoggedQuery(query=f"articles {LISTS[direction]} {named}", results=some, detail=counts)
@@ -210,7 +211,7 @@ async def _page(
     skipped = [ids[place] for place in range(asked.offset, last) if place not in places]
     recording.note(total=total, examined=max(0, last - asked.offset))
     await recording.progress(0.5, f"fetching {len(places)} of {total:,} records")
-    chosen = {findable[place].ids: findable[place] for place in places}
+    chosen, after = {findable[place].ids: findable[place] for place in places}, [place + 1 for place in places]
     records, whys = await _records(search.links, [*chosen], session)
     services = tuple(dict.fromkeys(one.service.title for one in answers))
     found_by = {ids: tuple(chosen[ids].services) for ids in records}
@@ -218,6 +219,9 @@ async def _page(
     found = [one.model_copy(update={**WITHOUT_DECISION, "found_by": found_by[ids]}) for ids, one in records.items()]
     kept = await search.keep(found, clipped(question, QUERY_LIMIT), ranking, session, recording, stubs)
     evidence = _with_counts(kept, [chosen[one] for one in records])
+    following = dict(
+        zip(kept.ids, (place for one, place in zip(chosen, after, strict=True) if one in records), strict=True)
+    )
     recording.note(ids=(*recording.entry.ids, *skipped))
     lost = [f"{_shown(one)} could not be fetched: {whys[one]}" for one in chosen if one not in records]
     new, of = ids.count(""), counted(total, "candidate")
@@ -236,6 +240,7 @@ async def _page(
         already_known=len(skipped),
         related=kept.related,
         next_offset=last if last < total else -1,
+        offsets=() if asked.only_new else tuple(following[one.id] for one in evidence),
     )
 
 
@@ -262,20 +267,34 @@ def _unasked(answers: Sequence[Answers], seeds: int) -> Iterator[str]:
         yield f"{title} could not be asked about {count:,} of the papers: they have no number that it knows."
 
 
+def _by_service(answers: Sequence[Answers]) -> dict[str, list[Answers]]:
+    """The answers of each service in all directions, by its title."""
+    found = dict[str, list[Answers]]()
+    for one in answers:
+        found.setdefault(one.service.title, []).append(one)
+    return found
+
+
+def _problems(answers: Sequence[Answers]) -> dict[str, str]:
+    """By service, about how many papers it did not say all, and why."""
+    found = dict[str, str]()
+    for title, own in _by_service(answers).items():
+        missing = {place for one in own for place in one.wanted if place not in one.links}
+        if errors := [one.error.message for one in own if one.error]:
+            found[title] = f"{title} has not answered about {len(missing)} of {len(own[0].wanted)} papers: {errors[0]}"
+    return found
+
+
 def _reports(answers: Sequence[Answers]) -> list[QueryReport]:
     """The outcome for each service in all directions."""
-    by_service = dict[str, list[Answers]]()
-    for one in answers:
-        by_service.setdefault(one.service.title, []).append(one)
     return [
         QueryReport(
             index=number,
             query=title,
             status="ok" if any(one.links for one in own) else "failed",
             results=len({names for one in own for names in one.found}),
-            detail="; ".join(one.problem for one in own if one.problem),
         )
-        for number, (title, own) in enumerate(by_service.items(), start=1)
+        for number, (title, own) in enumerate(_by_service(answers).items(), start=1)
     ]
 
 
@@ -283,4 +302,4 @@ def _providers(answers: Sequence[Answers], reports: Sequence[QueryReport]) -> It
     """The same under the wire names of the services."""
     names = dict.fromkeys(one.service.name for one in answers)
     for name, one in zip(names, reports, strict=True):
-        yield ProviderReport(name=name, status=one.status, detail=one.detail, results=one.results)
+        yield ProviderReport(name=name, status=one.status, results=one.results)

@@ -116,9 +116,7 @@ async def pubmed_search(
     sort: Sort = "relevance",
     min_date: DateLimit = "",
     max_date: Word = "",
-    publication_types: Annotated[
-        list[Word], Field(max_length=20, description='e.g. "Randomized Controlled Trial"')
-    ] = [],  # noqa: B006
+    publication_types: Annotated[list[Word], Field(max_length=20, description='e.g. "Meta-Analysis"')] = [],  # noqa: B006
     has_abstract: bool = False,
     study_filter: StudyFilter = "none",
     age_group: AgeGroup = "any",
@@ -127,7 +125,7 @@ async def pubmed_search(
     journal: Word = "",
     language: Word = "",
     include_retracted: bool = True,
-    only_new: Annotated[bool, Field(description="omit results already in this session")] = False,
+    only_new: Annotated[bool, Field(description="omit known results")] = False,
     session_id: DescribedSession = "",
 ) -> None:
     """Search PubMed (MEDLINE), the biomedical literature, for published research: journal articles, papers, studies,
@@ -232,7 +230,7 @@ async def web_search(
     search_depth: SearchDepth = "advanced",
     topic: WebTopic = "general",
     recency: Recency = "any",
-    include_domains: Annotated[DomainList, Field(description='e.g. "nih.gov"')] = [],  # noqa: B006
+    include_domains: Annotated[DomainList, Field(description='"nih.gov"')] = [],  # noqa: B006
     exclude_domains: DomainList = [],  # noqa: B006
     only_new: bool = False,
     session_id: OtherSession = "",
@@ -259,20 +257,21 @@ WEB_SEARCH = search_spec(web_search, WebRequest, _after_web, "Search the web", "
 async def pubmed_related(
     ctx: ToolContext,
     pmid: Annotated[str, Field(max_length=200)] = "",
-    ids: Annotated[list[GivenId], Field(max_length=MAX_PAPERS, description='PMIDs, DOIs, "marked:included"')] = [],  # noqa: B006
+    ids: Annotated[list[GivenId], Field(max_length=MAX_PAPERS, description='"marked:included"')] = [],  # noqa: B006
     kind: LinkKind = "similar",
     max_results: Annotated[int, Field(ge=1, le=PubMedRequest.MAX_RESULTS)] = 10,
     offset: Offset = 0,
     only_new: bool = False,
     session_id: OtherSession = "",
 ) -> SearchResult:
-    """Papers (articles) similar or related to one or many; who cites them (cited by); references they cite; both
-    (citations: citation chasing, snowballing)."""
+    """Find papers similar or related to articles; that cite this (cited by); its references; both (citation chasing,
+    snowballing)."""
     session = await session_for(ctx, session_id)
     search = await search_of(ctx, "pubmed")
-    if ids or offset or only_new or kind == "citations" or not pmid:
-        parts = (one for some in (pmid, *ids) for one in ([some] if some.startswith(MARKED) else id_parts(some)))
-        papers = [DocumentId(one) if one.startswith(MARKED) else read_document_id(one)[0] for one in parts]
+    parts = [one for some in (pmid, *ids) for one in ([some] if some.startswith(MARKED) else id_parts(some))]
+    if ids or offset or only_new or kind == "citations" or len(parts) != 1:
+        named = (one.removeprefix("pmc:") for one in parts)
+        papers = [DocumentId(one) if one.startswith(MARKED) else read_document_id(one)[0] for one in named]
         asked = Round(papers, kind, max_results, offset, only_new)
         result = await search.follow(asked, session.store, progress=progress_of(ctx))
         return result.but(next_step=session.next_step(*_after_round(result, asked)))
