@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp.client import Client
+from pydantic import BaseModel
 
 from deepcritical_mcp.errors import InvalidInputError, ProviderUnavailableError
 from deepcritical_mcp.models import StrategyPart, StrategyReport, StrategySeed, StrategyTranslation, Target
@@ -327,6 +328,10 @@ async def test_what_is_no_strategy_for_pubmed_is_refused_with_what_to_do(strateg
     assert said in str(refused.content)
 
 
+def text_length(one: BaseModel) -> int:
+    return len(to_markdown(one))
+
+
 @pytest.mark.parametrize("limit", [32_000, 8_000, 4_000])
 def test_a_report_fits_and_says_what_was_left_out(limit: int) -> None:
     part = StrategyPart(number="1", text="t" * 200, hits=5)
@@ -335,7 +340,7 @@ def test_a_report_fits_and_says_what_was_left_out(limit: int) -> None:
     )
     seed = StrategySeed(id="31", found=False, title="T" * 200, lost_by=("#1",), words=("#1: gout[tiab]",) * 6)
     whole = StrategyReport(session_id="rs_1", lines=(part,) * 150, seeds=(seed,) * 200, translations=texts)
-    for length in (wire_length, lambda one: len(to_markdown(one))):
+    for length in (wire_length, text_length):
         cut = fit(whole, limit, length)
         assert length(cut) <= limit
         assert 'call again with targets=["' in cut.next_step

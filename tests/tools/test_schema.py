@@ -254,6 +254,8 @@ get_full_text: read the full text of an article | download the pdf of a paper | 
 preprint_search: bioRxiv and medRxiv | preprints not yet peer reviewed | was this preprint published in a journal
 check_citations: check my references for retracted papers | verify the bibliography of a manuscript | detect
   fabricated references | are the quotations in my draft correct | fact-check claims against their cited sources
+check_strategy: test my search strategy | peer review of a search strategy with PRESS | translate a PubMed strategy for
+  Ovid and Embase | why does my strategy miss this paper
 get_evidence: show the abstract of a paper found before | details of a record by id
 pubmed_related: papers that cite this article | similar papers | what are the references of a paper | snowballing,
   citation chasing

@@ -11,7 +11,8 @@ Target = Literal["ovid", "embase", "central", "scopus", "wos", "cinahl", "europe
 
 
 class StrategyPart(Value):
-    """A line or a block of a strategy: its beginning, and how many records it finds; absent if that was not counted."""
+    """A line of a strategy, "3", or a part of one that AND joins or NOT excludes, "B": its beginning, and how many
+    records it finds; absent if that was not counted."""
 
     number: str
     text: str
@@ -52,7 +53,7 @@ class StrategyReport(Value):
 
     Attributes:
         hits: what the whole finds in PubMed; absent if that is unknown.
-        blocks: what AND joins and NOT excludes in the whole, unless that is a line.
+        lines: then what AND joins and NOT excludes in the whole, unless that is a line.
         requests: how often PubMed was asked; answers of the same day may come from the cache.
         errors: what could not be asked.
     """
@@ -60,7 +61,6 @@ class StrategyReport(Value):
     session_id: str
     hits: int = -1
     lines: tuple[StrategyPart, ...] = ()
-    blocks: tuple[StrategyPart, ...] = ()
     seeds: tuple[StrategySeed, ...] = ()
     problems: tuple[StrategyProblem, ...] = ()
     translations: tuple[StrategyTranslation, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import Field
 
@@ -29,7 +29,7 @@ async def check_strategy(
         Field(description="PubMed syntax, or lines: 3. 1 AND 2"),
     ],
     seeds: Annotated[list[GivenId], Field(max_length=MAX_SEEDS, description='PMIDs, DOIs, "marked:included"')] = [],  # noqa: B006  # pydantic copies it
-    targets: list[Target] = [],  # noqa: B006
+    targets: Annotated[list[Target], Field(max_length=len(get_args(Target)))] = [],  # noqa: B006
     session_id: OtherSession = "",
 ) -> StrategyReport:
     """Test (peer review, PRESS) a search strategy: hits a line, `seeds` it loses and why, errors; translate it for

@@ -76,10 +76,12 @@ def uses_pubmed_syntax(text: str) -> bool:
 
 
 def other_database(text: str) -> str:
-    """The database whose syntax a strategy is in, if that is not PubMed's; "" otherwise."""
+    """The database whose syntax a strategy is in, if that is not PubMed's; "" otherwise, as where most terms have
+    one of PubMed's tags."""
     database = next((name for name, mark in _MARKS.items() if re.search(mark, text)), "")
-    is_tagged = any(map(is_field_tag, re.findall(r"\[([^\[\]]*)\]", text)))
-    return database if not is_tagged or database == NUMBERED else ""
+    tags = sum(map(is_field_tag, re.findall(r"\[([^\[\]]*)\]", text)))
+    is_other = bool(database) and (database == NUMBERED or tags < len(re.findall(_MARKS[database], text)))
+    return database if is_other else ""
 
 
 def refuse_other_databases(text: str) -> None:

@@ -76,8 +76,14 @@ class StrategyChecker:
         return StrategyReport(
             session_id=session_id,
             hits=run.hits[run.whole].count if run.whole in run.hits else -1,
-            lines=tuple(run.part(f"line {line.number}", line.text) for line in run.strategy.lines),
-            blocks=tuple(run.part(name, str(tree)) for name, tree in run.parts.items() if name[0] != "#"),
+            lines=(
+                *(run.part(f"line {line.number}", line.text) for line in run.strategy.lines),
+                *(
+                    run.part(name, str(tree))
+                    for name, tree in run.parts.items()
+                    if name[0] != "#" and len(run.parts) > 1
+                ),
+            ),
             seeds=tuple(run.seeds(seeds)),
             problems=tuple(sorted(problems, key=lambda one: KINDS.index(one.kind))),
             translations=translations,

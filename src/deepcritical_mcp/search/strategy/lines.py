@@ -26,9 +26,10 @@ MAX_QUERY = 60_000
 """Characters of a line with all lines that it names."""
 _NUMBERED = re.compile(r"\s*(?:search\s*)?(?:#|s(?=\d)|line\s+)?(\d{1,3})(?:\s*[.):|](?!\d)\s*|\s+)(?=\S)(.+)", re.I)
 _REFERS = re.compile(r"\s*(?:and|or|not)\b(?!\s*/)", re.IGNORECASE)
+# What PubMed and people write after a line: "1,234", "(n = 12)", "55 results", "12 10:30:00".
 _COUNT = re.compile(
-    r"(?:\t+|\s{2,}|(?<=[\])\"*\d])\s+)\(?(?:n\s*=\s*)?\d[\d,. ]*\)?(?:\s*(?:results?|hits|records))?"
-    r"(?:\s+\d?\d:\d\d(?::\d\d)?)?\s*$",
+    r"(?:\t|[ ]{2}|(?<=[\])\"*\d])[ ])\(?(?:n ?= ?)?\d[\d,.]{0,12}\)?(?: ?(?:results?|hits|records))?"
+    r"(?: \d?\d:\d\d(?::\d\d)?)?$",
     re.IGNORECASE,
 )
 _CELL = re.compile(r"(?i)details|sort by.*|most recent|\d?\d:\d\d(?::\d\d)?|[\d,.]+|\W*")
@@ -202,7 +203,7 @@ def _without_counts(row: str) -> str:
     cells = [cell.strip() for cell in row.split("\t")]
     kept = [cell for cell in cells if not _CELL.fullmatch(cell)] if len(cells) > 1 else [row]
     text = re.sub(r"^\s*search:\s*", "", max(kept, key=len, default=row), flags=re.IGNORECASE)
-    return _COUNT.sub("", text).strip()
+    return _COUNT.sub("", text.strip()).strip()
 
 
 def _with_marks(row: str, numbers: Collection[str]) -> str:

@@ -26,7 +26,7 @@ LIMITING = ("pt", "sb", "la", "dp")
 _TOKEN = re.compile(
     r'"(?:[^"\[\]]|\[[^"\[\]]{1,6}\](?=[\w-]))*"|\[[^\[\]"()]*\]|#\d{1,3}(?!\w)|[()]|[^\s()"\[\]]+|["\[\]]'
 )
-_TAG = re.compile(r"\[\s*(.*?)\s*(?::\s*(noexp)|:\s*~(\d{1,4}))?\s*\]", re.IGNORECASE)
+_TAG = re.compile(r"\[ ?(.*?) ?(?:: ?(noexp)|: ?~(\d{1,4}))? ?\]", re.IGNORECASE)
 _SHOWN = 60
 
 
@@ -249,7 +249,8 @@ class _Sequence:
             return None
         used = {operator for operator, _ in self.items[1:]}
         if "OR" in used and len(used) > 1:
-            shown = "; then ".join(f"{one} {clipped(str(item), 30)}" for one, item in self.items[1:4])
+            place = next(n for n in range(2, len(self.items)) if self.items[n][0] != self.items[n - 1][0])
+            shown = " ".join(f"{one} {clipped(str(item), 30)}" for one, item in self.items[place - 1 : place + 1])
             self._flaws.append(Flaw("mixed_operators", shown))
         joined = ""
         run: list[Tree] = [self.items[0][1]]
@@ -268,7 +269,7 @@ class _Sequence:
 
 
 def _with_tag(term: Term, tag: str) -> Term:
-    found = _TAG.fullmatch(tag)
+    found = _TAG.fullmatch(" ".join(tag.split()))
     name, noexp, near = found.groups() if found else (tag, None, None)
-    field = _fields().get(" ".join(name.lower().split()), "other" if is_field_tag(name) else "")
+    field = _fields().get(name.lower(), "other" if is_field_tag(name) else "")
     return replace(term, tag=tag, field=field, explodes=not noexp, near=int(near) if near else -1)

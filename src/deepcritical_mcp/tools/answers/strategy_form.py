@@ -34,8 +34,8 @@ def strategy_form(report: StrategyReport) -> tuple[str, list[str]]:
         found = [one.id for one in report.seeds if one.found]
         lines += ["", "## Seeds", *(line for one in report.seeds if not one.found for line in _seed(one))]
         lines += [f"- found: {inert(', '.join(found))}"] if found else []
-    for heading, parts in (("Lines", report.lines), ("Blocks", report.blocks)):
-        lines += ["", f"## {heading}, and the records that each finds", *map(_part, parts)] if parts else []
+    if report.lines:
+        lines += ["", "## Records that each line and part finds", *map(_part, report.lines)]
     for one in report.translations:
         lines += ["", *_translation(one)]
     return f"Search strategy: {', '.join(filter(None, facts))}", lines
@@ -99,25 +99,24 @@ def _whole(report: StrategyReport) -> StrategyReport:
 
 def _brief(report: StrategyReport) -> StrategyReport:
     """Long texts shortened."""
-    lines, blocks = (
-        tuple(one.but(text=clipped(one.text, SHORT)) for one in some) for some in (report.lines, report.blocks)
+    return report.but(
+        lines=tuple(one.but(text=clipped(one.text, SHORT)) for one in report.lines),
+        seeds=tuple(one.but(title=clipped(one.title, SHORT), words=one.words[:4]) for one in report.seeds),
+        problems=tuple(one.but(message=clipped(one.message, 5 * SHORT)) for one in report.problems),
+        errors=_first(report.errors, 10),
     )
-    seeds = tuple(one.but(title=clipped(one.title, SHORT), words=one.words[:4]) for one in report.seeds)
-    problems = tuple(one.but(message=clipped(one.message, 5 * SHORT)) for one in report.problems)
-    return report.but(lines=lines, blocks=blocks, seeds=seeds, problems=problems, errors=_first(report.errors, 10))
 
 
 def _briefest(report: StrategyReport) -> StrategyReport:
-    """The first problems and missed seeds, and the counts of the whole and its blocks."""
+    """The first errors and missed seeds."""
     short = _brief(report)
     problems = [one for one in short.problems if one.level == "error"][:15]
-    seeds = sorted(short.seeds, key=lambda one: one.found)[:15]
+    seeds = [one.but(words=one.words[:2]) for one in sorted(short.seeds, key=lambda one: one.found)[:15]]
     note = (
         f"Left out here: lines, remarks, and all but {len(problems)} errors and {len(seeds)} seeds; test fewer lines."
     )
-    step = f"{note} {report.next_step}"
-    brief = {"lines": (), "problems": tuple(problems), "seeds": tuple(one.but(words=one.words[:2]) for one in seeds)}
-    return short.but(**brief, blocks=short.blocks[:15], errors=_first(short.errors, 3), next_step=step)
+    brief = {"lines": (), "problems": tuple(problems), "seeds": tuple(seeds), "errors": _first(short.errors, 3)}
+    return short.but(**brief, next_step=f"{note} {report.next_step}")
 
 
 def _first(texts: Sequence[str], most: int) -> tuple[str, ...]:
