@@ -77,11 +77,10 @@ async def add_evidence(
     tags: GivenTags = [],  # noqa: B006
     session_id: OtherSession = "",
 ) -> AddResult:
-    """Save (store, add, keep, upload, paste) a note, comment, quote, text or document of your own in the session.
-    With pmid, doi, pmcid, nct, url or reference (in any style) and no content, it imports that paper
-    (articles by PMIDs) or page, if it agrees with the reference or title given. file: path of a library (RIS,
-    BibTeX, EndNote, CSV), PDF or folder, or "zotero:collection". decision (include, exclude) and tags mark
-    (screen) what is added or kept under its id, or many ids. same_as: the id of its duplicate."""
+    """Save (store, add, keep, upload, paste) a note, comment, quote, text or document of your own in the session. With
+    pmid, doi, pmcid, nct, url or reference (any style) and no content, import that paper (articles by PMIDs) or page.
+    file: a library (RIS, BibTeX, EndNote, CSV), PDF or folder, or "zotero:collection". decision (include, exclude) and
+    tags mark (screen, tag) it, or ids. same_as: the id of its duplicate."""
     marks = EvidenceItem(decision=decision, reason=reason, tags=tags)
     items = [*items, *(marks.model_copy(update={"id": id}) for id in dict.fromkeys(map(clean_line, ids)) if id)]
     if not items or (marks.decides and not ids):

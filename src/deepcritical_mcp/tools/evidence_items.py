@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import unquote
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from deepcritical_mcp.dates import readings
 from deepcritical_mcp.identifiers import (
@@ -89,7 +89,7 @@ class EvidenceItem(BaseModel):
     file: ShortText = ""
     id: GivenId = ""
     same_as: GivenId = ""
-    decision: GivenDecision = "unchanged"
+    decision: Annotated[GivenDecision, WithJsonSchema({"type": "string", "maxLength": 20})] = "unchanged"  # listed next to items
     reason: ShortText = ""
     tags: GivenTags = []
 

@@ -149,7 +149,7 @@ Send = Callable[..., Awaitable[WholeExport]]
 async def export_evidence(
     ctx: ToolContext,
     format: AnyFormat,
-    ids: Annotated[list[GivenId], Field(max_length=10_000, description="[] = all")] = [],  # noqa: B006
+    ids: Annotated[list[GivenId], Field(max_length=10_000)] = [],  # noqa: B006
     offset: Offset = 0,
     session_id: OtherSession = "",
     style: Annotated[str, Field(max_length=400, description="of a bibliography")] = "",
@@ -157,7 +157,7 @@ async def export_evidence(
     fields: Annotated[list[Word], Field(max_length=200)] = [],  # noqa: B006
     abstracts: bool = False,
     marked: Marked = "",
-    save: Annotated[bool, Field(description="in a file")] = False,
+    save: bool = False,
 ) -> ExportResult:
     """Export (download) the session's evidence to a file or text: BibTeX, RIS, CSL (Zotero, EndNote, LaTeX), a
     bibliography or reference list in any style, a table (CSV) of studies, the search log (PRISMA)."""

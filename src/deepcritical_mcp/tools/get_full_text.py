@@ -68,9 +68,9 @@ Passages = Sequence[DocumentPassage]
 async def get_full_text(
     ctx: ToolContext,
     id: Annotated[str, Field(max_length=MAX_ID_LENGTH, description="PMID, PMCID, DOI, NCT, URL or evidence id")],
-    question: Annotated[OneLine, Field(description="shows what answers it")] = "",
+    question: OneLine = "",
     sections: Annotated[
-        list[GivenId], Field(max_length=50, description='of the outline: "Methods", "s3"; ["all"] = the whole text')
+        list[GivenId], Field(max_length=50, description='"Methods", "s3"; ["all"] = the whole text')
     ] = [],  # noqa: B006  # pydantic copies it
     offset: Offset = 0,
     characters: Characters = 3_000,

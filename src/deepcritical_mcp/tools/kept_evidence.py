@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.evidence.passage_quotes import TextPlace, excerpt, no_such_part
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 Papers = Sequence[Publication]
+AS_IN_SEARCH: dict[str, Any] = {"type": "string", "maxLength": 20, "description": "as in semantic_search"}
 WHAT_TO_DO = "For complete texts call get_evidence; for a reference manager's file, export_evidence."
 WHAT_TO_SCREEN = (
     "Read these with get_evidence, mark them with add_evidence (ids, decision), and ask again from offset 0: the order "
@@ -62,7 +63,7 @@ async def list_evidence(
     ctx: ToolContext,
     max_results: Annotated[int, Field(ge=1, le=100)] = 20,
     offset: Offset = 0,
-    status: StatusFilter = "any",
+    status: Annotated[StatusFilter, WithJsonSchema(AS_IN_SEARCH)] = "any",
     marked: Annotated[Marked, Field(description='"included", "excluded", "cited", "undecided" or a tag')] = "",
     sort: Annotated[Literal["arrival", "likely"], Field(description="likely = screen next")] = "arrival",
     session_id: OtherSession = "",

@@ -130,7 +130,7 @@ async def pubmed_search(
 ) -> None:
     """Search PubMed (MEDLINE), the biomedical literature, for published research: journal articles, papers, studies,
     randomized clinical trials (RCTs), case reports, systematic reviews, a meta-analysis, on a topic, drug, disease or
-    treatment, or by an author. Plain words or PubMed syntax. Returns abstracts, retractions marked."""
+    treatment, or by an author. Plain words or boolean PubMed syntax ([MeSH Terms]). Returns abstracts, retractions marked."""
 
 
 def _after_pubmed(result: SearchResult, _: PubMedRequest, more: str) -> tuple[str, ...]:
@@ -202,7 +202,7 @@ async def trial_search(
     session_id: OtherSession = "",
 ) -> None:
     """Find registered clinical trials (ClinicalTrials.gov registry, NCT numbers): ongoing, recruiting, enrolling or
-    finished studies, their results, by condition, drug, phase or country."""
+    finished studies, by phase, their results."""
 
 
 def _after_trials(result: SearchResult, _: TrialRequest, more: str) -> tuple[str, ...]:
@@ -235,7 +235,7 @@ async def web_search(
     only_new: bool = False,
     session_id: OtherSession = "",
 ) -> None:
-    """Search the web, the internet, online as Google does: news, websites, a guideline, and what guidelines and health
+    """Search the web, the internet, online as Google does: news, websites, a guideline, what guidelines and health
     agencies advise (WHO, FDA, CDC, NICE)."""
 
 

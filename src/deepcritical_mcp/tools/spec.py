@@ -25,6 +25,8 @@ _IN_URIS = "/:=',"
 _NOT_IN_MEASURES = frozenset({"$defs", "title", "additionalProperties", "propertyNames"})
 # An error names the limit of a length or a number, and what is too little or too much; strict modes know none of these.
 _NOT_IN_INPUT = _NOT_IN_MEASURES | {"maxLength", "minLength", "ifTooLong", "minimum", "maximum", "minItems", "maxItems"}
+FEW_FIELDS = 3
+"""Of objects in lists that have no more, an output schema does not spell the fields out."""
 _NOT_IN_OUTPUT = _NOT_IN_INPUT | set(
     "description default minLength maxLength minimum maximum pattern enum required".split()
 )
@@ -174,6 +176,6 @@ def _plain(
         plain.pop("description", None)
     if noise is _NOT_IN_OUTPUT and "description" in plain.get("items", {}):
         return {"type": "array", "description": plain["items"]["description"]}
-    if not lists or (noise is _NOT_IN_OUTPUT and "properties" not in plain.get("items", {})):
+    if not lists or (noise is _NOT_IN_OUTPUT and len(plain.get("items", {}).get("properties", ())) <= FEW_FIELDS):
         plain.pop("items", None)
     return plain

@@ -402,7 +402,7 @@ Marked = Annotated[Word, AfterValidator(_marked)]
 """A decision or a tag to filter by, see `matches_mark`."""
 Variants = Annotated[MoreVariants, Field(description="rephrasings, searched too")]
 Offset = Annotated[int, Field(ge=0)]
-Characters = Annotated[int, Field(ge=300, le=20_000, description="of the answer")]
+Characters = Annotated[int, Field(ge=300, le=20_000)]
 OtherSession = Annotated[Word, AfterValidator(clean_line)]
 """`DescribedSession` without its description, which models see once."""
 DescribedSession = Annotated[
