@@ -259,7 +259,7 @@ async def test_a_missed_seed_is_explained_by_the_part_that_loses_it_and_the_word
     async with server(asked) as client:
         text, found = await both(client, "check_strategy", strategy=strategy, seeds=["PMID: 31", "32", "33"])
     assert [(one["id"], one["found"], one["lost_by"]) for one in found["seeds"]] == [
-        ("PMID: 31", False, ["#1", "#2"]),
+        ("PMID:31", False, ["#1", "#2"]),
         ("32", False, ["NOT C"]),
         ("33", False, []),
     ]
@@ -297,6 +297,8 @@ async def test_seeds_are_what_is_marked_in_the_session() -> None:
         await called(client, "add_evidence", items=[{"pmid": "31"}], session_id="new")
         marks = [{"id": "pubmed:31", "decision": "included"}]
         await called(client, "add_evidence", items=marks)
+        found = await called(client, "check_strategy", query="gout", databases=["ovid"], pmids="PMID 31, 32; PMID: 33")
+        assert [one["id"] for one in found["seeds"]] == ["PMID:31", "32", "PMID:33"]
         found = await called(client, "check_strategy", strategy="gout", seeds=["marked:included"])
         assert [(one["id"], one["found"]) for one in found["seeds"]] == [("pubmed:31", True)]
         for seed, said in (

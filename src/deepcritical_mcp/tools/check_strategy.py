@@ -14,7 +14,7 @@ from deepcritical_mcp.models import StrategyReport, Target, matches_mark
 from deepcritical_mcp.search.record_finder import ids_of
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, progress_of, session_for
-from deepcritical_mcp.tools.arguments.params import GivenId, OtherSession, at_most, read_document_id
+from deepcritical_mcp.tools.arguments.params import GivenId, OtherSession, at_most, id_parts, read_document_id
 from deepcritical_mcp.tools.spec import asking_tool
 
 MAX_STRATEGY, MAX_SEEDS = 40_000, 200
@@ -50,7 +50,7 @@ async def _seeds(seeds: Sequence[str], store: EvidenceStore) -> list[tuple[str, 
         InvalidInputError: one of them is no id of a paper, nothing has the mark, or there are too many.
     """
     found: dict[RecordIds, str] = {}
-    for seed in map(clean_line, seeds):
+    for seed in (part for one in map(clean_line, seeds) for part in id_parts(one)):
         _, is_mark, mark = seed.partition("marked:")
         if not is_mark:
             ids = read_document_id(seed)[0].ids
@@ -81,4 +81,4 @@ def _steps(report: StrategyReport) -> Iterator[str]:
         yield "A translation is a draft: tell the user what is not translated, and try it in that database."
 
 
-TOOL = asking_tool(check_strategy, "Test a search strategy", "🧭", source="pubmed", changes_session=False)
+TOOL = asking_tool(check_strategy, "Test a search strategy", "🧭", changes_session=False)

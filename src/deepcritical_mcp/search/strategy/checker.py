@@ -20,7 +20,7 @@ from deepcritical_mcp.search.record_finder import Lookup, RecordFinder
 from deepcritical_mcp.search.strategy.lines import Strategy, concept_terms, read_strategy
 from deepcritical_mcp.search.strategy.missed import record_headings, words_that_find
 from deepcritical_mcp.search.strategy.problems import KINDS, form_problems, named, press_problems, problem
-from deepcritical_mcp.search.strategy.syntax import Term, Tree, terms
+from deepcritical_mcp.search.strategy.syntax import Term, Tree, references, terms
 from deepcritical_mcp.search.strategy.translation import translated
 from deepcritical_mcp.sources.base import Hits, MeshDescriptor, Vocabulary
 from deepcritical_mcp.sources.lookup import Wanted
@@ -222,13 +222,15 @@ class _Run:
             if lost := self.lost.get(name):
                 told = clipped(str(tree), _NAMED)
                 yield problem("not_removes_seeds", name.lstrip("#"), told, f"PMID {named(sorted(lost))}")
+        counts = {line.number: self.hits.get(self.queries[f"line {line.number}"]) for line in self.strategy.lines}
+        empty = {number for number, hits in counts.items() if hits and not hits.count}
         for line in self.strategy.lines:
-            hits, said = self.hits.get(self.queries[f"line {line.number}"]), line.text.lower()
+            hits, said = counts[line.number], line.text.lower()
             unknown = {"not_in_pubmed": hits.unknown_terms, "phrase_not_indexed": hits.unknown_phrases} if hits else {}
             for kind, found in unknown.items():
                 if own := [one.strip('"') for one in found if one.lower().strip('"') in said]:
                     yield problem(kind, line.number, named(own))
-            if hits and not hits.count:
+            if hits and not hits.count and empty.isdisjoint(references(line.tree)):
                 yield problem("empty_line", line.number)
             for term in filter(_is_looked_up, terms(line.tree)):
                 yield from self._heading(line.number, term)

@@ -48,7 +48,8 @@ def words_that_find(
     telling = [pubmed_syntax.phrase(one, "mh") for one in dict.fromkeys(major) if not stems(one) & known]
     for run in phrases(record.title.lower()):
         rare = [word for word in run if len(word) > 3 and not stems(word) <= known]
-        telling += [pubmed_syntax.term(one, "tiab") for one in ([" ".join(rare)] if 0 < len(rare) < 4 else rare)]
+        is_phrase = 1 < len(rare) == len(run) < 4
+        telling += [pubmed_syntax.term(one, "tiab") for one in ([" ".join(run)] if is_phrase else rare)]
     return tuple(f"{PERHAPS}{one}" for one in dict.fromkeys(telling))[:MAX_WORDS]
 
 

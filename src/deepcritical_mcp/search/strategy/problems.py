@@ -139,8 +139,9 @@ def press_problems(strategy: Strategy) -> Iterator[StrategyProblem]:
     """What a colleague would ask: about the parts that AND joins, and about limits."""
     joined, excluded = strategy.blocks()
     for name, tree in excluded.items():
-        yield from _limits(name, [*terms(strategy.resolved(tree))], "NOT")
-    for name, tree in joined.items():
+        yield from _limits(name.lstrip("#"), [*terms(strategy.resolved(tree))], "NOT")
+    for part, tree in joined.items():
+        name = part.lstrip("#")
         resolved = strategy.resolved(tree)
         found = [*concept_terms(resolved)]
         limits = [*_limits(name, found, "AND"), *_limits(name, found, "ALONE")]
