@@ -89,7 +89,8 @@ class EvidenceItem(BaseModel):
     file: ShortText = ""
     id: GivenId = ""
     same_as: GivenId = ""
-    decision: Annotated[GivenDecision, WithJsonSchema({"type": "string", "maxLength": 20})] = "unchanged"  # listed next to items
+    # Its choices are listed once, next to items.
+    decision: Annotated[GivenDecision, WithJsonSchema({"type": "string", "maxLength": 20})] = "unchanged"
     reason: ShortText = ""
     tags: GivenTags = []
 

@@ -130,7 +130,8 @@ async def pubmed_search(
 ) -> None:
     """Search PubMed (MEDLINE), the biomedical literature, for published research: journal articles, papers, studies,
     randomized clinical trials (RCTs), case reports, systematic reviews, a meta-analysis, on a topic, drug, disease or
-    treatment, or by an author. Plain words or boolean PubMed syntax ([MeSH Terms]). Returns abstracts, retractions marked."""
+    treatment, or by an author. Plain words or boolean PubMed syntax ([MeSH Terms]). Returns abstracts, retractions
+    marked."""
 
 
 def _after_pubmed(result: SearchResult, _: PubMedRequest, more: str) -> tuple[str, ...]:
