@@ -128,7 +128,7 @@ async def test_rounds_go_on_from_what_is_included_until_the_log_says_that_nothin
         log, _ = await both(client, "export_evidence", format="search-log")
         text, _ = await both(client, "pubmed_related", **included)
     assert "Round 2 of citation searching, from 2 papers, led to 2 records" in log
-    assert "Nothing of it was included: citation searching is saturated." in log
+    assert "Nothing of it was included: citation searching is saturated, as far as these services know." in log
     assert "Identified: Citation searching (other methods) | 3 |" in log
     assert "There is nothing more here that is new." in text
 

@@ -152,7 +152,11 @@ class CitationRound(NamedTuple):
         missing = [f"{count} without a decision" for count in [self.decisions.get("", 0)] if count]
         missing += [f"{unseen:,} of {counted(self.candidates, 'candidate')} not looked at"] if unseen > 0 else []
         missing += [] if self.is_whole else ["not every service answered"]
-        verdict = f"saturation is open ({', '.join(missing)})" if missing else "citation searching is saturated"
+        verdict = (
+            f"saturation is open ({', '.join(missing)})"
+            if missing
+            else "citation searching is saturated, as far as these services know"
+        )
         return f"{told} Nothing of it was included: {verdict}."
 
 

@@ -144,22 +144,24 @@ class Identities:
 
     def __init__(self, said: Iterable[PaperNames]) -> None:
         self._beside: dict[str, set[str]] = {}
-        for names in (names for names in said if len(names) > 1):
+        for names in {names for names in said if len(names) > 1}:
             for one in names:
                 self._beside.setdefault(one, set()).update(names)
 
     def of(self, names: PaperNames) -> str:
         """The most certain name of a paper: a PMID that is the only one which stands beside these names, also beside
         the DOI of a number of OpenAlex; else a DOI, else another name."""
+        if len(names) == 1 and min(names).startswith(_BEST[0]):
+            return min(names)
         best = self._best(names)
         while (further := self._best(frozenset({best}))) != best:
             best = further
         return best
 
     def _best(self, names: PaperNames) -> str:
-        beside = names.union(*(self._beside.get(one, ()) for one in names))
+        beside = {other for one in names for other in self._beside.get(one, ())}
         for kind in _BEST:
-            own, known = ([one for one in some if one.startswith(f"{kind}:")] for some in (names, beside))
+            own, known = ([one for one in some if one.startswith(kind)] for some in (names, beside))
             if own or len(known) == 1:
                 return min(own or known)
         return min(names)
@@ -207,8 +209,8 @@ def merged(answers: Sequence[Answers], said: Iterable[PaperNames], seeds: Sequen
                     candidate.rank = min(candidate.rank, rank)
 
     def order(one: Candidate) -> tuple[object, ...]:
-        rank = one.rank if "similar" in one.seeds else 0
-        return -one.count, -len(one.services), rank, -int(one.ids.pmid or 0), one.name
+        rank, (kind, _, number) = one.rank if "similar" in one.seeds else 0, one.name.partition(":")
+        return -one.count, -len(one.services), rank, -int(number) if kind == "pmid" else 0, one.name
 
     return sorted(found.values(), key=order)
 

@@ -189,7 +189,7 @@ async def _candidates(
         names = [one.name for one in candidates if one.name.startswith(kinds)]
         known, failed = await indexes.explained(names, seconds=end - anyio.current_time())
         said, problems = [*said, *known], [*problems, *failed]
-        candidates = await run_sync(merged, answers, said, seeds)
+        candidates = await run_sync(merged, answers, said, seeds) if known else candidates
     return candidates, problems
 
 
