@@ -112,7 +112,7 @@ def test_errors_of_form_are_named_with_their_line(strategy: str, found: Sequence
         ("english[la]", "limit", "limit of language"),
         ("humans[mh]", "limit", "NOT (animals[mh] NOT humans[mh])"),
         ("2010:2020[dp]", "limit", "[crdt]"),
-        ("randomized controlled trial[pt]", "limit", "rct_cochrane"),
+        ("randomized controlled trial[pt]", "limit", 'study_filter="rct"'),
     ],
 )
 def test_a_colleague_would_ask_about_a_part(block: str, kind: str, said: str) -> None:
@@ -272,6 +272,15 @@ async def test_a_missed_seed_is_explained_by_the_part_that_loses_it_and_the_word
     # One request for all seeds, one for each part that may lose them, one for each line and part, two for headings.
     assert len(asked.asked) == 1 + 3 + 5
     assert found["requests"] == len(asked.asked) + 2 + 2
+
+
+async def test_a_filter_that_loses_a_seed_gets_words_of_filters_and_not_of_the_subject() -> None:
+    trials = "clinical trial[pt] OR randomized[tiab]"
+    strategy = f"gout AND ({trials})"
+    async with server(Strategies({strategy: [], trials: []})) as client:
+        found = await called(client, "check_strategy", strategy=strategy, seeds=["32"])
+    assert found["seeds"][0]["lost_by"] == ["B"]
+    assert found["seeds"][0]["words"] == ["B: trial[tiab]"]
 
 
 async def test_what_pubmed_lacks_and_what_mesh_calls_otherwise_is_named() -> None:

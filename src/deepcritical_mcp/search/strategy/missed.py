@@ -41,7 +41,7 @@ def words_that_find(
         return tuple(kept[:MAX_WORDS])
     if any(term.field in LIMITING for term in found):  # a filter for studies: no word of the subject belongs there
         types = [pubmed_syntax.phrase(one, "pt") for one in record.publication_types if one != "Journal Article"]
-        usual = [term for term in terms(parse(STUDY_FILTERS["rct_cochrane"].pubmed)[0]) if term.is_free]
+        usual = [term for term in terms(parse(STUDY_FILTERS["rct"].pubmed)[0]) if term.is_free]
         return (*types, *(str(term) for term in usual if f" {term.text.lower()}" in f" {text}"))[:MAX_WORDS]
     known = stems(" ".join(term.text for term in others)) | general_stems()
     major = [one.split("/")[0].strip("* ") for one in record.mesh_terms if "*" in one]
