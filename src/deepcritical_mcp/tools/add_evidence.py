@@ -9,7 +9,6 @@ from anyio import to_thread
 from pydantic import Field
 
 from deepcritical_mcp.deadline import Progress
-from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import (
     USER,
     AddedItem,
@@ -33,16 +32,14 @@ from deepcritical_mcp.tools.arguments.call_session import (
     progress_of,
     session_for,
 )
-from deepcritical_mcp.tools.arguments.params import GivenId, OtherSession
+from deepcritical_mcp.tools.arguments.params import OtherSession
 from deepcritical_mcp.tools.evidence_items import (
     EvidenceItem,
-    GivenDecision,
-    GivenTags,
-    ShortText,
     claimed_document,
     date_of,
     decidable,
     decided,
+    one_by_one,
     problem_of,
     publication_of,
     requests_for,
@@ -58,33 +55,17 @@ if TYPE_CHECKING:
 
 MAX_REQUESTS = 4
 """What one call may cost, if the services allow it; a second witness is asked only if that leaves a request."""
-NOTHING_GIVEN = (
-    'Pass items to add, or ids with a decision, reason or tags: ids=["pubmed:1", "pubmed:2"], decision="excluded".'
-)
 MAX_LISTED = 5
 """Items that a warning names, at most."""
-MAX_MARKED = 200
-"""Ids that one decision marks at once."""
-GivenItems = Annotated[list[EvidenceItem], Field(max_length=100)]
+GivenItems = Annotated[list[EvidenceItem], Field(min_length=1, max_length=100)]
 
 
-async def add_evidence(
-    ctx: ToolContext,
-    items: GivenItems = [],  # noqa: B006
-    ids: Annotated[list[GivenId], Field(max_length=MAX_MARKED)] = [],  # noqa: B006
-    decision: GivenDecision = "unchanged",
-    reason: ShortText = "",
-    tags: GivenTags = [],  # noqa: B006
-    session_id: OtherSession = "",
-) -> AddResult:
+async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSession = "") -> AddResult:
     """Save (store, add, keep, upload, paste) a note, comment, quote, text or document of your own in the session. With
     pmid, doi, pmcid, nct, url or reference (any style) and no content, import that paper (articles by PMIDs) or page.
     file: a library (RIS, BibTeX, EndNote, CSV), PDF or folder, or "zotero:collection". decision (include, exclude) and
-    tags mark (screen, tag) it, or ids. same_as: the id of its duplicate."""
-    marks = EvidenceItem(decision=decision, reason=reason, tags=tags)
-    items = [*items, *(marks.model_copy(update={"id": id}) for id in dict.fromkeys(map(clean_line, ids)) if id)]
-    if not items or (marks.decides and not ids):
-        raise InvalidInputError(NOTHING_GIVEN)
+    tags mark (screen, tag) it, or many kept ids. same_as: the id of its duplicate."""
+    items, places = one_by_one(items)
     session = await session_for(ctx, session_id, may_open=not all(item.id for item in items))
     by = decider(ctx)
     progress = progress_of(ctx)
@@ -119,7 +100,7 @@ async def add_evidence(
             retracted.append(f"Item {index}: its paper is marked {status_label(status)}.")
     folds = ((index, *fold) for index, one in outcome.items() for fold in one.folds)
     await progress(1.0, f"{len(added)} added, {len(duplicates)} already known")
-    rejected = tuple(_rejected(index, one, read.found.get(index)) for index, one in sorted(problems.items()))
+    rejected = tuple(_rejected(places[index], one, read.found.get(index)) for index, one in sorted(problems.items()))
     late = sum(one.verdict == "outage" for one in rejected)
     reread = [
         index for index in outcome if clean_line(items[index].date).capitalize() not in ("", date_of(items[index]))
@@ -130,7 +111,7 @@ async def add_evidence(
         added=(*same.apart, *added),
         duplicates=(*same.joined, *duplicates),
         similar=tuple(SimilarItem(index=index, id=id, similarity=round(near, 4)) for index, id, near in folds),
-        decided=tuple(sorted(decisions, key=lambda one: one.index)),
+        decided=tuple(one.but(index=places[one.index]) for one in sorted(decisions, key=lambda one: one.index)),
         rejected=rejected,
         warnings=(*read.warnings, *retracted),
         total=await session.store.count(),

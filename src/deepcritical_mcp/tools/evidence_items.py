@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import unquote
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field
 
 from deepcritical_mcp.dates import readings
 from deepcritical_mcp.identifiers import (
@@ -60,6 +60,8 @@ MAX_DOI_LENGTH = 200
 MAX_REFERENCE = 4_000
 NOT_THE_SAME = "undo"
 """In place of an id that another one is declared to be the same as: it is so no longer."""
+MAX_MARKED = 200
+"""Ids that one item marks."""
 NO_TAGS = "none"
 """The tag that takes all tags away; an empty list means that none were given."""
 
@@ -88,9 +90,9 @@ class EvidenceItem(BaseModel):
     reference: ShortText = ""
     file: ShortText = ""
     id: GivenId = ""
+    ids: Annotated[list[GivenId], Field(max_length=MAX_MARKED)] = []
     same_as: GivenId = ""
-    # Its choices are listed once, next to items.
-    decision: Annotated[GivenDecision, WithJsonSchema({"type": "string", "maxLength": 20})] = "unchanged"
+    decision: GivenDecision = "unchanged"
     reason: ShortText = ""
     tags: GivenTags = []
 
@@ -120,6 +122,19 @@ class EvidenceItem(BaseModel):
         tags = self.clean_tags
         new = None if not tags else () if tags == (NO_TAGS,) else tags
         return ScreeningMark(id, self.verdict, clean_line(self.reason), new)
+
+
+def one_by_one(items: Sequence[EvidenceItem]) -> tuple[list[EvidenceItem], list[int]]:
+    """The items, where one that marks many `ids` stands for the first of them, and the others follow all items; and the
+    place in the call of each."""
+    each, places = [*items], [*range(len(items))]
+    for at, item in enumerate(items):
+        ids = list(dict.fromkeys(id for one in (item.id, *item.ids) if (id := clean_line(one))))
+        if item.ids and item.decides and ids:
+            each[at] = item.model_copy(update={"id": ids[0], "ids": []})
+            each += [item.model_copy(update={"id": id, "ids": []}) for id in ids[1:]]
+            places += [at] * (len(ids) - 1)
+    return each, places
 
 
 def decision_problem(item: EvidenceItem) -> str:
@@ -204,6 +219,8 @@ _NUMBERS = (
 
 def problem_of(item: EvidenceItem) -> str:
     """Why an item cannot be kept or heeded; "" if it can."""
+    if item.ids:
+        return "ids marks what is kept: pass decision, reason or tags with it"
     if item.same_as and (item.decides or not item.id):
         return "same_as goes with id, and nothing else: two ids of one publication"
     if (problem := decision_problem(item)) or item.id:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.evidence.passage_quotes import TextPlace, excerpt, no_such_part
@@ -45,13 +45,12 @@ from deepcritical_mcp.tools.arguments.params import (
     evidence_id,
     split_place,
 )
-from deepcritical_mcp.tools.spec import ToolSpec
+from deepcritical_mcp.tools.spec import LISTED_AS, ToolSpec
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 Papers = Sequence[Publication]
-AS_IN_SEARCH: dict[str, Any] = {"type": "string", "maxLength": 20, "description": "as in semantic_search"}
 WHAT_TO_DO = "For complete texts call get_evidence; for a reference manager's file, export_evidence."
 WHAT_TO_SCREEN = (
     "Read these with get_evidence, mark them with add_evidence (ids, decision), and ask again from offset 0: the order "
@@ -63,7 +62,7 @@ async def list_evidence(
     ctx: ToolContext,
     max_results: Annotated[int, Field(ge=1, le=100)] = 20,
     offset: Offset = 0,
-    status: Annotated[StatusFilter, WithJsonSchema(AS_IN_SEARCH)] = "any",
+    status: Annotated[StatusFilter, Field(json_schema_extra={LISTED_AS: "as in semantic_search"})] = "any",
     marked: Annotated[Marked, Field(description='"included", "excluded", "cited", "undecided" or a tag')] = "",
     sort: Annotated[Literal["arrival", "likely"], Field(description="likely = screen next")] = "arrival",
     session_id: OtherSession = "",

@@ -21,10 +21,21 @@ from deepcritical_mcp.tools.answers.render import to_markdown
 BOARD_URI = "ui://deepcritical/board.html"
 _IN_URIS = "/:=',"
 
+LISTED_AS = "listedAs"
+"""A mark of choices that another place of the list has spelled out: models see these words instead."""
 # Gemini's converter fails on additionalProperties; the server refuses unknown names itself.
 _NOT_IN_MEASURES = frozenset({"$defs", "title", "additionalProperties", "propertyNames"})
 # An error names the limit of a length or a number, and what is too little or too much; strict modes know none of these.
-_NOT_IN_INPUT = _NOT_IN_MEASURES | {"maxLength", "minLength", "ifTooLong", "minimum", "maximum", "minItems", "maxItems"}
+_NOT_IN_INPUT = _NOT_IN_MEASURES | {
+    "maxLength",
+    "minLength",
+    "ifTooLong",
+    "minimum",
+    "maximum",
+    "minItems",
+    "maxItems",
+    LISTED_AS,
+}
 FEW_FIELDS = 3
 """Of objects in lists that have no more, an output schema does not spell the fields out."""
 _NOT_IN_OUTPUT = _NOT_IN_INPUT | set(
@@ -165,6 +176,8 @@ def _plain(
             return {"type": "object", "description": told[name]}
         node = {**definitions[name], **node}
     plain = {key: value for key, value in node.items() if key not in noise and key != "$ref"}
+    if noise is _NOT_IN_INPUT and LISTED_AS in node:
+        plain = {"type": plain["type"], **({"description": node[LISTED_AS]} if node[LISTED_AS] else {})}
     if "properties" in plain:
         named = plain["properties"].items()
         plain["properties"] = {name: _plain(one, definitions, noise, lists=lists, told=told) for name, one in named}

@@ -151,6 +151,13 @@ class _Reading:
                 check_sizes(cast("dict[str, object]", inner), {"properties": self._known})
             self._remarks += [f"Read what {name} contains as arguments."] if is_call else []
             flat |= cast("dict[str, object]", inner) if is_call else {name: value}
+        fields = self._known.get("items", {}).get("items", {}).get("properties", {})
+        own = {name: flat.pop(name) for name in [*flat] if name in fields and name not in self._known}
+        if own and "items" in flat:
+            raise self.refusal([*own])
+        if own:
+            flat["items"] = [own]
+            self._remarks.append(f"Read {', '.join(own)} as one item.")
         return flat
 
     def takes(self, name: str, value: object) -> bool:
