@@ -79,6 +79,8 @@ async def test_a_person_screens_a_hundred_records_without_a_mouse(open_board: Op
         assert await shortcomings(board) == []
         kept = (await call("list_evidence", marked="included"))["structuredContent"]
         assert kept["marks"] == {"included": 40, "excluded": 60, "criteria": 1}
+        exported = await call("export_evidence", format="jsonl", marked="included")
+        assert str(exported).count("a person at the board through") >= 40
         assert not board.complaints
 
 

@@ -108,7 +108,7 @@ async def queue_meta(store: EvidenceStore, ids: Sequence[str]) -> Mapping[str, o
         for_it, against = queue.words(id)
         shown = Evidence.of(without_full_texts(publication)).model_dump(mode="json")
         records.append({**shown, "for": for_it, "against": against})
-    return {META_KEY: {"queue": {"records": records, "found_at": queue.state.found_at}}}
+    return {META_KEY: {"queue": {"records": records, "found_at": queue.state.found_at}, "key": BOARD_KEY}}
 
 
 def board_meta(

@@ -70,6 +70,7 @@ const isNote = (record) => record.source === "user" && !(record.authors.length |
 function readResult(result) {
   const data = isObject(result.structuredContent) ? result.structuredContent : {};
   const meta = isObject(result._meta) && isObject(result._meta[META_KEY]) ? result._meta[META_KEY] : {};
+  host.key = clean(meta.key) || host.key;
   const known = new Map(list(meta.records).filter(isObject).map((one) => [publicationOf(clean(one.id)), one]));
   for (const one of list(data.evidence).filter((value) => isObject(value) && isObject(value.citation))) {
     const own = publicationOf(clean(one.id));

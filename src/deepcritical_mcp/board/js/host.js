@@ -10,6 +10,7 @@ const host = {
   handlers: Object.create(null), // by method; an ordinary object has a "constructor", too
   waiting: new Map(),
   lastId: 0,
+  key: "", // by which the server knows that a person at the board decides
 
   async connect() {
     window.addEventListener("message", (event) => {
@@ -65,7 +66,8 @@ const host = {
 
   // Calls a tool of the server through the host; throws with the tool's message if it failed.
   async callTool(name, args) {
-    const result = await this.request("tools/call", { name, arguments: args });
+    const meta = this.key ? { _meta: { [META_KEY]: this.key } } : {};
+    const result = await this.request("tools/call", { name, arguments: args, ...meta });
     if (result.isError) throw new Error(readResult(result).problems[0][1]);
     return result;
   },

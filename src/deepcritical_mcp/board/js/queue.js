@@ -23,6 +23,7 @@ function takeQueue(callResult) {
   const meta = isObject(callResult._meta?.[META_KEY]?.queue) ? callResult._meta[META_KEY].queue : null;
   if (!isObject(data.screening) || !meta) return false;
   board.sessionId = clean(data.session_id) || board.sessionId;
+  host.key = clean(callResult._meta[META_KEY].key) || host.key;
   queue.state = data.screening;
   queue.foundAt = list(meta.found_at).map(number);
   queue.since = 0;
