@@ -88,6 +88,11 @@ async def test_decisions_order_the_rest_with_the_words_that_speak_and_nothing_is
         everything, _ = await desk.call("list_evidence", sort="likely", max_results=100)
         assert [row["id"] for row in everything["items"]][:34] == seen
         assert len(everything["items"]) == 40
+        assert not any("why" in row for row in everything["items"][34:])
+        await desk.call("add_evidence", ids=seen, decision="excluded")
+        page, text = await desk.call("list_evidence", sort="likely", marked="undecided")
+        assert page["items"] == []
+        assert "Nothing is undecided. 40 decided, 3 of them relevant" in text
 
 
 async def test_the_stop_rule_tells_its_assumption_and_never_that_screening_is_done() -> None:
