@@ -178,10 +178,6 @@ REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
     (of_pubmed(page=2, limit=50), ["then pass next_offset as offset"]),
     (("web_search", {"query": Q, "pageNumber": 2}), ["there is only one page"]),
     (("expand_queries", {"topic": Q, "page_num": 2}), ["there is only one page"]),
-    (
-        ("add_evidence", {"items": [{"id": IDS[0]}], "decision": "excluded", "reason": "wrong population"}),
-        ['items=[{"decision": …, "reason": …}]'],
-    ),
     (of_pubmed(years="2010-2015"), ['min_date="2015", max_date="2020"']),
     (("add_evidence", {"references": [RUIZ]}), ['items=[{"reference": …}]']),
     (("pubmed_search", {"query": ["zinc", "sleep"]}), ['variants=["sleep"]', 'query="zinc sleep"']),

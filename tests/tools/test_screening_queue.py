@@ -123,7 +123,10 @@ async def test_many_ids_are_marked_at_once_and_unknown_ones_are_named() -> None:
         assert [row["decision"] for row in answer["decided"]] == ["excluded: rats; tags: round 1"] * 5
         assert answer["rejected"][0]["reason"].startswith("pubmed:1 is not in this session")
         assert "pubmed:1 is not in this session" in text
-        nothing: tuple[dict[str, object], ...] = ({"decision": "excluded"}, {}, {"ids": []})
+        items = [{"id": desk.ids["zinc"][6]}, {"id": desk.ids["zinc"][7], "decision": "cited"}]
+        answer, _ = await desk.call("add_evidence", items=items, decision="excluded")
+        assert [row["decision"] for row in answer["decided"]] == ["excluded", "cited"], "its own one counts"
+        nothing: tuple[dict[str, object], ...] = ({"decision": "excluded"}, {"ids": []})
         for wrong in nothing:
             answer, _ = await desk.call("add_evidence", **wrong)
             assert "Pass items" in answer["error"]["message"]

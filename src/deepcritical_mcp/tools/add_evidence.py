@@ -82,9 +82,11 @@ async def add_evidence(
     (articles by PMIDs) or page, if it agrees with the reference or title given. file: path of a library (RIS,
     BibTeX, EndNote, CSV), PDF or folder, or "zotero:collection". decision (include, exclude) and tags mark
     (screen) what is added or kept under its id, or many ids. same_as: the id of its duplicate."""
-    marks = EvidenceItem(decision=decision, reason=reason, tags=tags)
-    items = [*items, *(marks.model_copy(update={"id": id}) for id in dict.fromkeys(map(clean_line, ids)) if id)]
-    if not items or (marks.decides and not ids):
+    for_all: dict[str, object] = {"decision": decision, "reason": reason, "tags": tags}
+    given = [one if one.decides else EvidenceItem.model_validate({**one.model_dump(), **for_all}) for one in items]
+    named = dict.fromkeys(id for id in map(clean_line, ids) if id)
+    items = [*given, *(EvidenceItem.model_validate({"id": id, **for_all}) for id in named)]
+    if not items:
         raise InvalidInputError(NOTHING_GIVEN)
     session = await session_for(ctx, session_id, may_open=not all(item.id for item in items))
     by = decider(ctx)

@@ -166,6 +166,8 @@ class _Reading:
                 return all(self._set(own, end, name, value) for own, end in zip(_ENDS, ends, strict=True))
             return self._set(name, value, name, value)
         own = argument_named(name, known.keys())
+        if own == "ids" and self._field(name) not in ("", "id"):  # "references" are to be added
+            own = ""
         if is_nothing(value, known.get(own)):
             return True
         is_on = _SWITCH_WORDS.get(str(value).strip().lower())
