@@ -83,7 +83,7 @@ def starts(relevant: NDArray[np.bool_], seed: int) -> list[int]:
 
 def saved_at(order: list[int], relevant: NDArray[np.bool_]) -> float:
     found = np.cumsum(relevant[order])
-    read = int(np.searchsorted(found, math.ceil(TARGET * relevant.sum() - 1e-9))) + 1
+    read = int(np.searchsorted(found, math.ceil(TARGET * int(relevant.sum()) - 1e-9))) + 1
     return (len(relevant) - read) / len(relevant) - (1 - TARGET)
 
 
@@ -175,7 +175,7 @@ async def over_stdio(folder: Path, name: str, label: str) -> None:
     rows = read_review(folder, name)
     relevant = np.array([bool(one[label]) for one in rows])
     with tempfile.TemporaryDirectory() as home:
-        environment = {"HOME": home, "DEEPCRITICAL_DATA_DIR": f"{home}/data", "DEEPCRITICAL_OFFLINE": "true"}
+        environment = {"HOME": home, "DEEPCRITICAL_DATA_DIR": f"{home}/data"}
         server = StdioServerParameters(command=sys.executable, args=["-m", "deepcritical_mcp"], env=environment)
         async with Client(stdio_client(server), read_timeout_seconds=300) as client:
 

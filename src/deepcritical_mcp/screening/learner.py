@@ -167,7 +167,7 @@ class Trained(NamedTuple):
 
 def trained(features: Features, included: Flags, cost: float = COST, balance: float = BALANCE) -> Trained:
     """The support vector machine with squared hinge loss that separates included rows from others, found by Newton's
-    method on its primal problem (Keerthi and DeCoste, JMLR 2005)."""
+    method on its primal problem (Keerthi and DeCoste, JMLR 2005), in two or three steps of full length."""
     signs = np.where(included, 1.0, -1.0)
     costs = np.where(included, 1.0, included.sum() / (balance * max(1, (~included).sum())))
     costs *= 2 * cost * len(costs) / costs.sum()
@@ -181,9 +181,7 @@ def trained(features: Features, included: Flags, cost: float = COST, balance: fl
         if size <= least:
             break
         step = _solved(features, active, -gradient)
-        change = features.dot(step)
-        length = _best_length(found, step, outputs, change, signs, costs)
-        found, outputs = found + length * step, outputs + length * change
+        found, outputs = found + step, outputs + features.dot(step)
     active = np.where(signs * (signs - outputs) > 0, costs, 0.0)
     return Trained(found, outputs, outputs - features.own_share(active) * (signs - outputs))
 
@@ -203,14 +201,3 @@ def _solved(features: Features, active: Floats, target: Floats) -> Floats:
         before, square = square, float(residual @ residual)
         direction = residual + square / before * direction
     return solution
-
-
-def _best_length(found: Floats, step: Floats, outputs: Floats, change: Floats, signs: Floats, weights: Floats) -> float:
-    """1, or the first half of it at which the loss is smaller than before."""
-
-    def loss(length: float) -> float:
-        missing = np.maximum(0.0, 1.0 - signs * (outputs + length * change))
-        return float(np.sum((found + length * step) ** 2) + weights @ missing**2)
-
-    before = loss(0.0)
-    return next((length for length in (1.0, 0.5, 0.25, 0.125) if loss(length) < before), 0.0625)

@@ -108,6 +108,7 @@ async def page_of(
     following = offset + len(items)
     beyond = [f"offset {offset} is beyond the last item of evidence."] if offset >= len(matching) > 0 else []
     lost = queue.warnings if queue else ()
+    to_screen = queue and any(matches_mark(one, "undecided") for one in items)
     summaries = tuple(_summary(one, queue) for one in items)
     days = {one.status_checked for one in summaries if one.status_checked and one.source != "user"}
     return EvidencePage(
@@ -122,7 +123,7 @@ async def page_of(
         asked=f"{asked_on(*days).capitalize()}." if days else "",
         next_offset=following if following < len(matching) else -1,
         warnings=(*no_such_mark(marked, everything), *store.warnings(()), *beyond, *never, *lost),
-        next_step=WHAT_TO_SCREEN if queue and items else _next_step(everything, selected, matching, status, witness),
+        next_step=WHAT_TO_SCREEN if to_screen else _next_step(everything, selected, matching, status, witness),
     )
 
 
@@ -164,9 +165,8 @@ def _summary(item: Publication, queue: ScreeningQueue | None) -> EvidenceSummary
     own = EvidenceSummary.model_fields.keys() - {"full_text", "decision", "year", "why"}
     known: dict[str, Any] = {name: getattr(item, name) for name in own}
     year = int(item.date[:4]) if item.date[:1].isdigit() else 0
-    return EvidenceSummary(
-        **known, year=year, full_text=read, decision=decision_of(item), why=queue.why(item.id) if queue else ""
-    )
+    why = queue.why(item.id) if queue and not item.screening else ""
+    return EvidenceSummary(**known, year=year, full_text=read, decision=decision_of(item), why=why)
 
 
 LIST_EVIDENCE = ToolSpec(list_evidence, "List the session's evidence", "📋", read_only=True, on_board=True)

@@ -301,7 +301,7 @@ def _screening(state: ScreeningState) -> list[str]:
         lines += ["Criteria:", *quoted_lines(one)]
     counts = f"{state.decided:,} decided, {state.relevant:,} of them relevant; {state.undecided:,} undecided"
     row = f"; {state.since_relevant:,} in a row since the last relevant one" if state.relevant else ""
-    lines += [f"{_BASES[state.basis]}. {counts}{row}."]
+    lines += [f"{_BASES[state.basis] if state.undecided else 'Nothing is undecided'}. {counts}{row}."]
     lines += [state.stop.says] if state.stop.says else []
     lines += [
         f"- {label}: {one}" for label in ("met", "not met") for one in getattr(state.stop, label.replace(" ", "_"))
