@@ -20,6 +20,7 @@ from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, SearchResult
+from deepcritical_mcp.screening.queue import ScreeningQueues
 from deepcritical_mcp.search.expansion.expander import QueryExpander
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.library.own_library import OwnLibrary
@@ -102,6 +103,7 @@ def fake_server(
             witness=asked,
             checker=CitationChecker(ReferenceChecker(reading, asked), reading, PassageEmbedder(embedder)),
             strategies=StrategyChecker(vocabulary, reading.records),
+            screening=ScreeningQueues(),
             library=OwnLibrary(reading, settings.zotero_url),
         )
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.embedding.service import EmbeddingService
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.storage import StoreRow
+    from deepcritical_mcp.screening.queue import ScreeningQueues
     from deepcritical_mcp.search.expansion.expander import QueryExpander
     from deepcritical_mcp.search.full_texts import FullTexts
     from deepcritical_mcp.search.library.own_library import OwnLibrary
@@ -49,6 +50,7 @@ class Services:
     witness: Witness
     checker: CitationChecker
     strategies: StrategyChecker
+    screening: ScreeningQueues
     library: OwnLibrary
     lookups: tuple[Service, ...] = ()
 
@@ -138,6 +140,7 @@ def build_services(
     from deepcritical_mcp.evidence.storage import open_backend
     from deepcritical_mcp.logs import hide_keys_in_urls
     from deepcritical_mcp.net.client import Net
+    from deepcritical_mcp.screening.queue import ScreeningQueues
     from deepcritical_mcp.search.citing import CitationIndexes
     from deepcritical_mcp.search.expansion.expander import QueryExpander
     from deepcritical_mcp.search.full_texts import FullTexts
@@ -185,6 +188,7 @@ def build_services(
         witness=witness,
         checker=checker,
         strategies=StrategyChecker(vocabulary, reading.records, seconds=settings.deadline),
+        screening=ScreeningQueues(),
         library=OwnLibrary(reading, settings.zotero_url),
         lookups=known,
     )

@@ -229,7 +229,8 @@ class DeepCriticalServer(MCPServer[AppContext]):
                 if not isinstance(result, EvidencePage):
                     meta = dict(await session_meta(store, result.evidence))
                 elif result.screening != NOT_RANKED:
-                    meta = dict(await queue_meta(store, [one.id for one in result.items]))
+                    queues = (await self.app.services()).screening
+                    meta = dict(await queue_meta(store, queues, [one.id for one in result.items]))
         shown = await anyio.to_thread.run_sync(self._success, spec, result, meta)
         takes_links = context is not None and (context.protocol_version or "") >= LINKS_SINCE  # versions are dates
         if takes_links and spec.link and (link := spec.link(result)):

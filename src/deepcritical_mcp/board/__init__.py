@@ -33,12 +33,12 @@ from deepcritical_mcp.models import (
     LoggedSearch,
     Publication,
 )
-from deepcritical_mcp.screening.queue import screening_queue
 from deepcritical_mcp.search.expansion.evidence_terms import distinctive_terms
 from deepcritical_mcp.text import clean_line
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
+    from deepcritical_mcp.screening.queue import ScreeningQueues
 
 META_KEY = "deepcritical/board"
 BOARD_KEY = secrets.token_urlsafe(16)
@@ -95,11 +95,11 @@ async def session_meta(store: EvidenceStore, shown: Sequence[Evidence]) -> Mappi
     return {META_KEY: {**own, "key": BOARD_KEY}}
 
 
-async def queue_meta(store: EvidenceStore, ids: Sequence[str]) -> Mapping[str, object]:
+async def queue_meta(store: EvidenceStore, queues: ScreeningQueues, ids: Sequence[str]) -> Mapping[str, object]:
     """The `_meta` of a page of the screening queue: its records with their abstracts and the words that speak for and
     against each, and after how many decisions each relevant record was found; {} if the session cannot be read."""
     try:
-        queue = await screening_queue(store)
+        queue = await queues.of(store)
         kept = await store.publications(ids)
     except (EvidenceStoreError, SessionError):
         return {}

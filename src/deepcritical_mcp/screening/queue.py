@@ -80,42 +80,45 @@ class _Learned:
             return self._found
 
 
-_learned: WeakKeyDictionary[EvidenceStore, _Learned] = WeakKeyDictionary()
+class ScreeningQueues:
+    """The queues of sessions. What was learned of a session is kept until a record or a decision changes."""
 
+    def __init__(self) -> None:
+        self._learned: WeakKeyDictionary[EvidenceStore, _Learned] = WeakKeyDictionary()
 
-async def screening_queue(store: EvidenceStore) -> ScreeningQueue:
-    """The queue of a session as it is now. What was counted and learned is kept until a record or a decision changes.
+    async def of(self, store: EvidenceStore) -> ScreeningQueue:
+        """The queue of a session as it is now.
 
-    Its question is the session's title; its criteria are the user's notes with the tag "criteria". Notes are not
-    screened.
-    """
-    everything = [*(await store.publications(await store.ids())).values()]
-    records = {one.id: one for one in everything if not one.is_note}
-    order = sorted((one for one in records.values() if one.screening), key=_decided_at)
-    decided = {one.id: one.screening in RELEVANT for one in order}
-    undecided = [id for id in records if id not in decided]
-    tagged = (one for one in everything if one.is_note and CRITERIA_TAG in map(str.casefold, one.tags))
-    found_at = tuple(at for at, is_relevant in enumerate(decided.values(), 1) if is_relevant)
-    state = ScreeningState(
-        question=store.title,
-        criteria=tuple(one.text.content for one in tagged),
-        basis="arrival",
-        decided=len(decided),
-        relevant=len(found_at),
-        undecided=len(undecided),
-        since_relevant=len(decided) - max(found_at, default=0),
-        found_at=found_at,
-    )
-    if not found_at or not undecided:
-        return await _before_learning(store, records, undecided, state)
-    vectors = await store.meanings()
-    vectors = {id: vectors[id] for id in records if id in vectors}
-    texts = {id: learned_text(one) for id, one in records.items()}
-    learned = _learned.setdefault(store, _Learned())
-    ranking, stop = await run_sync(learned.learn, texts, vectors, decided, abandon_on_cancel=True)
-    lacking = len(records) - len(vectors)
-    late = [f"{counted(lacking, 'record is', 'records are')} ranked by words only until embedded."] if lacking else []
-    return ScreeningQueue(ranking.ids, state.but(basis="decisions", stop=stop), late, ranking)
+        Its question is the session's title; its criteria are the user's notes with the tag "criteria". Notes are not
+        screened.
+        """
+        everything = [*(await store.publications(await store.ids())).values()]
+        records = {one.id: one for one in everything if not one.is_note}
+        order = sorted((one for one in records.values() if one.screening), key=_decided_at)
+        decided = {one.id: one.screening in RELEVANT for one in order}
+        undecided = [id for id in records if id not in decided]
+        tagged = (one for one in everything if one.is_note and CRITERIA_TAG in map(str.casefold, one.tags))
+        found_at = tuple(at for at, is_relevant in enumerate(decided.values(), 1) if is_relevant)
+        state = ScreeningState(
+            question=store.title,
+            criteria=tuple(one.text.content for one in tagged),
+            basis="arrival",
+            decided=len(decided),
+            relevant=len(found_at),
+            undecided=len(undecided),
+            since_relevant=len(decided) - max(found_at, default=0),
+            found_at=found_at,
+        )
+        if not found_at or not undecided:
+            return await _before_learning(store, records, undecided, state)
+        vectors = await store.meanings()
+        vectors = {id: vectors[id] for id in records if id in vectors}
+        texts = {id: learned_text(one) for id, one in records.items()}
+        learned = self._learned.setdefault(store, _Learned())
+        ranking, stop = await run_sync(learned.learn, texts, vectors, decided, abandon_on_cancel=True)
+        lacking = len(records) - len(vectors)
+        late = [f"{counted(lacking, 'record is', 'records are')} ranked by words only until embedded."]
+        return ScreeningQueue(ranking.ids, state.but(basis="decisions", stop=stop), late if lacking else [], ranking)
 
 
 async def _before_learning(

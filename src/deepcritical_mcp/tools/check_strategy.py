@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 from pydantic import Field
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.models import StrategyReport, Target, matches_mark
-from deepcritical_mcp.search.record_finder import ids_of
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.arguments.params import GivenId, OtherSession, at_most, id_parts, read_document_id
 from deepcritical_mcp.tools.spec import asking_tool
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
 
 MAX_STRATEGY, MAX_SEEDS = 40_000, 200
 """Characters of a strategy; records that it is tested with."""
@@ -59,8 +60,8 @@ async def _seeds(seeds: Sequence[str], store: EvidenceStore) -> list[tuple[str, 
             found.setdefault(ids, seed)
             continue
         kept = (await store.publications(await store.ids())).values()
-        chosen = [(ids_of(one), one.id) for one in kept if matches_mark(one, mark)]
-        papers = {ids: id for ids, id in chosen if ids.pmid or ids.pmcid or ids.doi}
+        chosen = [one for one in kept if matches_mark(one, mark) and (one.pmid or one.pmcid or one.doi)]
+        papers = {RecordIds(one.pmid, one.pmcid, normalize_doi(one.doi)): one.id for one in chosen}
         if not papers:
             raise InvalidInputError(f'seeds: no paper is marked "{mark}" in this session: add_evidence marks by id.')
         found = papers | found

@@ -30,7 +30,6 @@ from deepcritical_mcp.models import (
     split_text_id,
 )
 from deepcritical_mcp.models.screening import MARKS, NOT_RANKED
-from deepcritical_mcp.screening.queue import ScreeningQueue, screening_queue
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.answers.sections import ABSTRACT
 from deepcritical_mcp.tools.arguments.call_session import CallSession, ToolContext, application, session_for
@@ -49,12 +48,13 @@ from deepcritical_mcp.tools.spec import LISTED_AS, ToolSpec
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
+    from deepcritical_mcp.screening.queue import ScreeningQueue
 
 Papers = Sequence[Publication]
 WHAT_TO_DO = "For complete texts call get_evidence; for a reference manager's file, export_evidence."
 WHAT_TO_SCREEN = (
-    "Read these with get_evidence, mark them with add_evidence (ids, decision), and ask again from offset 0: the order "
-    "is learned anew, and what was decided is no longer in it."
+    "Read these with get_evidence, mark them with add_evidence items=[{ids, decision}], and ask again from offset 0: "
+    "the order is learned anew, and what was decided is no longer in it."
 )
 
 
@@ -70,8 +70,9 @@ async def list_evidence(
     """List (show) all that was found and saved in this session, an overview: ids, titles, how many studies of
     each source, included, decision."""
     session = await session_for(ctx, session_id, may_open=False)
-    witness = (await application(ctx).services()).witness.title
-    queue = await screening_queue(session.store) if sort == "likely" else None
+    services = await application(ctx).services()
+    queue = await services.screening.of(session.store) if sort == "likely" else None
+    witness = services.witness.title
     page = await page_of(session.store, offset, max_results, status=status, marked=marked, witness=witness, queue=queue)
     return page.but(next_step=session.next_step("" if session.is_empty else page.next_step))
 
