@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class Services:
     """What the tools call: a search for each source by its name, in the order of `SOURCES`, and one for all of them;
     what proposes queries; what reads documents; what checks their status; what checks drafts, and
-    search strategies; records of libraries; the services that know something about documents."""
+    search strategies; the queues of what is screened; records of libraries; the services that know something about documents."""
 
     http: httpx.AsyncClient
     embedder: EmbeddingService

@@ -23,6 +23,7 @@ from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import ProviderReport, Publication, SearchResult
 from deepcritical_mcp.net.pacing import turn_of
+from deepcritical_mcp.screening.queue import ScreeningQueues
 from deepcritical_mcp.search.library.own_library import OwnLibrary
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.server import DeepCriticalServer
@@ -165,6 +166,8 @@ def _services(settings: Settings, web: WebStandIn, embedder: StandInModel) -> Se
         expander=unused,
         full_texts=unused,
         checker=unused,
+        strategies=unused,
+        screening=ScreeningQueues(),
         library=OwnLibrary(unused, settings.zotero_url),
         witness=Witness(),
     )
