@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Services:
     """What the tools call: a search for each source by its name, in the order of `SOURCES`, and one for all of them;
-    what proposes queries; what reads documents; what checks their status; what checks drafts, and
-    search strategies; the queues of what is screened; records of libraries; the services that know something about documents."""
+    what proposes queries; what reads documents; what checks their status; what checks drafts, and search strategies;
+    the queues of what is screened; records of libraries; the services that know something about documents."""
 
     http: httpx.AsyncClient
     embedder: EmbeddingService
