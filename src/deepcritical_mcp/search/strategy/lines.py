@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -33,9 +33,15 @@ _COUNT = re.compile(
     re.IGNORECASE,
 )
 _CELL = re.compile(r"(?i)details|sort by.*|most recent|\d?\d:\d\d(?::\d\d)?|[\d,.]+|\W*")
-_RANGE = r"#?(\d{1,3})\s*[-–]\s*#?(\d{1,3})"
-_SPANS = re.compile(rf"\b(and|or)\s*/\s*{_RANGE}|{_RANGE}\s*/\s*(and|or)\b", re.IGNORECASE)
-_LISTS = re.compile(r"\b(and|or)\s*/\s*#?(\d{1,3}(?:\s*,\s*#?\d{1,3})+)", re.IGNORECASE)
+_NUMBERS = r"#?\d{1,3}(?:\s*[-–]\s*#?\d{1,3})?"
+_LISTS = re.compile(
+    rf"\b(and|or)\s*/\s*({_NUMBERS}(?:\s*,\s*{_NUMBERS}){{0,99}})|({_NUMBERS}(?:\s*,\s*{_NUMBERS}){{0,99}})\s*/\s*(and|or)\b",
+    re.IGNORECASE,
+)
+# A row without a number goes on with the line before it if it looks so; else it is a caption.
+_CONTINUES = re.compile(r"\s*(?:and\b|or\b|not\b|\))", re.IGNORECASE)
+_IS_OPEN = re.compile(r"(?:\b(?:and|or|not)|\()\s*$", re.IGNORECASE)
+_HAS_SYNTAX = re.compile(r'["\[\]*]|\b(?:AND|OR|NOT)\b')
 _ONLY_NUMBERS = re.compile(r"(?:[\s()]|#?\d{1,3}(?!\w)|\b(?:and|or|not)\b)+", re.IGNORECASE)
 _OPERAND = re.compile(r"(^\s*|\(\s*|\b(?:and|or|not)\s+)(\d{1,3})(?=\s*(?:$|\)|\s(?:and|or|not)\b))", re.IGNORECASE)
 """A number that stands where a term would."""
@@ -54,10 +60,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Strategy:
-    """The lines of a strategy, in its order; the last one is the whole."""
+    """The lines of a strategy, in its order; the last one is the whole. Rows that are captions, and the filters that a
+    history names beside its queries, are no part of it."""
 
     lines: tuple[Line, ...]
     is_numbered: bool = False
+    captions: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
     _whole: dict[str, Tree | None] = field(default_factory=dict[str, "Tree | None"], compare=False)
 
     @cached_property
@@ -76,6 +85,14 @@ class Strategy:
             if (number := left.pop()) in self.by_number and number not in found:
                 found.add(number)
                 left += references(self.by_number[number].tree)
+        return frozenset(found)
+
+    @cached_property
+    def excluded(self) -> frozenset[str]:
+        """The numbers of the lines that NOT excludes, and of those that these name."""
+        found = {number for line in self.lines for number in _excluded(line.tree)}
+        for line in reversed(self.lines):
+            found |= {*references(line.tree)} if line.number in found else set()
         return frozenset(found)
 
     def query(self, tree: Tree | None) -> str:
@@ -139,6 +156,12 @@ class Strategy:
         return joined, excluded
 
 
+def _excluded(tree: Tree | None) -> Iterator[str]:
+    """The numbers of the lines that NOT excludes."""
+    for place, one in enumerate(tree.items if isinstance(tree, Group) else ()):
+        yield from references(one) if isinstance(tree, Group) and tree.operator == "NOT" and place else _excluded(one)
+
+
 def letter(place: int) -> str:
     """The name of a part by its place: "A", …, "Z", "AA"."""
     return chr(65 + place) if place < 26 else letter(place // 26 - 1) + letter(place % 26)
@@ -151,7 +174,8 @@ def read_strategy(text: str) -> Strategy:
         InvalidInputError: there is no term in it, or it has too many lines.
     """
     text = re.sub(r"([ \t])[ \t]{2,}", r"\1\1", clean_text(text).translate(_QUOTES))
-    rows = _history(text) or _numbered(text)
+    captions, filters = list[str](), list[str]()
+    rows = _history(text, filters) or _numbered(text, captions)
     if len(rows) > MAX_LINES:
         raise InvalidInputError(f"strategy: at most {MAX_LINES} lines, got {len(rows)}.")
     is_numbered = len(rows) > 1
@@ -159,23 +183,24 @@ def read_strategy(text: str) -> Strategy:
     lines = [Line(number, row, *parse(_with_marks(row, numbers) if is_numbered else row)) for number, row in rows]
     if not any(line.tree for line in lines):
         raise InvalidInputError("strategy: there is no search term in it. Pass a query in PubMed's syntax.")
-    return Strategy(tuple(lines), is_numbered)
+    return Strategy(tuple(lines), is_numbered, tuple(captions), tuple(dict.fromkeys(filters)))
 
 
-def _history(text: str) -> list[tuple[str, str]]:
-    """The lines of the file that PubMed's history saves, the oldest first; [] if it is not one."""
+def _history(text: str, filters: list[str]) -> list[tuple[str, str]]:
+    """The lines of the file that PubMed's history saves, the oldest first; [] if it is not one. What its column of
+    filters has goes into `filters`."""
     head, _, _ = text.partition("\n")
-    names = [name.strip().lower() for name in head.split(",")]
+    names = [name.strip().strip('"').lower() for name in head.split(",")]
     if not {"query", "search number"} <= {*names}:
         return []
-    rows = [
-        (re.sub(r"\D", "", str(row["search number"]))[:4], row["query"])
-        for row in csv.DictReader(text.splitlines()[1:], names)
-    ]
+    cells = list(csv.DictReader(text.splitlines()[1:], names))
+    filters += [str(row["filters"]).strip() for row in cells if str(row.get("filters") or "").strip()]
+    rows = [(re.sub(r"\D", "", str(row["search number"]))[:4], row["query"]) for row in cells]
     return sorted(((number, query) for number, query in rows if number and query), key=lambda row: int(row[0]))
 
 
-def _numbered(text: str) -> list[tuple[str, str]]:
+def _numbered(text: str, captions: list[str]) -> list[tuple[str, str]]:
+    """The lines by their numbers; rows between them that are no part of one are `captions`."""
     rows = [row for row in text.split("\n") if row.strip()]
     marks = [_NUMBERED.match(row) for row in rows]
     found = [mark for mark in marks if mark and not _REFERS.match(mark[2])]
@@ -193,8 +218,10 @@ def _numbered(text: str) -> list[tuple[str, str]]:
             lines.append((mark[1].lstrip("0") or "0", _without_counts(mark[2])))
         elif lines and _ONLY_NUMBERS.fullmatch(_without_counts(row)):
             lines.append((str(int(lines[-1][0]) + 1), _without_counts(row)))
-        elif lines:
+        elif lines and (_CONTINUES.match(row) or _IS_OPEN.search(lines[-1][1]) or _HAS_SYNTAX.search(row)):
             lines[-1] = lines[-1][0], f"{lines[-1][1]} {_without_counts(row)}"
+        else:
+            captions.append(row.strip())
     return lines if numbers[0] < numbers[-1] else lines[::-1]
 
 
@@ -209,17 +236,15 @@ def _without_counts(row: str) -> str:
 def _with_marks(row: str, numbers: Collection[str]) -> str:
     """A numbered line with "#" before each line that it names: "or/1-3" becomes "(#1 OR #2 OR #3)"."""
 
-    def span(found: re.Match[str]) -> str:
-        operator, first, last = (found[1], found[2], found[3]) if found[1] else (found[6], found[4], found[5])
-        return _joined(operator, range(int(first), min(int(last), int(first) + MAX_LINES) + 1))
+    def listed(found: re.Match[str]) -> str:
+        every = list[str]()
+        for one in (found[2] or found[3]).split(","):
+            first, *last = (int(number) for number in re.findall(r"\d+", one))
+            every += map(str, range(first, min(last[0] if last else first, first + MAX_LINES) + 1))
+        return f"({f' {(found[1] or found[4]).upper()} '.join(f'#{number}' for number in every)})"
 
-    row = _SPANS.sub(span, row)
-    row = _LISTS.sub(lambda found: _joined(found[1], re.findall(r"\d+", found[2])), row)
+    row = _LISTS.sub(listed, row)
     return _OPERAND.sub(lambda found: f"{found[1]}#{found[2]}" if found[2] in numbers else found[0], row)
-
-
-def _joined(operator: str, numbers: Sequence[object] | range) -> str:
-    return f"({f' {operator.upper()} '.join(f'#{number}' for number in numbers)})"
 
 
 def concept_terms(tree: Tree | None) -> Iterator[Term]:

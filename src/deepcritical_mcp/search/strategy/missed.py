@@ -39,6 +39,8 @@ def words_that_find(
     written = {str(term).lower().replace('"', "") for term in found}
     if kept := [one for one in near if one.partition(" (")[0].lower().replace('"', "") not in written]:
         return tuple(kept[:MAX_WORDS])
+    if all(term.field in ("la", "dp") for term in found):  # a limit loses it, and no word would find it
+        return ()
     if any(term.field in LIMITING for term in found):  # a filter for studies: no word of the subject belongs there
         types = [pubmed_syntax.phrase(one, "pt") for one in record.publication_types if one != "Journal Article"]
         usual = [term for term in terms(parse(STUDY_FILTERS["rct"].pubmed)[0]) if term.is_free]
@@ -96,7 +98,7 @@ def _near_words(text: str, found: Sequence[Term], headings: Headings) -> Iterato
                     yield pubmed_syntax.term(word, "tiab")
         elif same := [pair for pair, stem in pairs.items() if stem == own]:
             yield from (pubmed_syntax.term(pair, "tiab") for pair in same)
-        elif (apart := _apart(tokens, own)) >= 0:
+        elif {*words} <= {*tokens} and (apart := _apart(tokens, own)) >= 0:
             yield pubmed_syntax.phrase(term.text.rstrip("*"), f"tiab:~{apart}")
 
 

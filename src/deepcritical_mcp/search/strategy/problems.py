@@ -18,8 +18,10 @@ from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.search.strategy.lines import Strategy, concept_terms
 from deepcritical_mcp.search.strategy.syntax import (
     LIMITING,
+    MAX_DEPTH,
     Flaw,
     Group,
+    Reference,
     Term,
     Tree,
     references,
@@ -60,7 +62,11 @@ def named(found: Iterable[object]) -> str:
 def form_problems(strategy: Strategy) -> Iterator[StrategyProblem]:
     """Errors of form, line by line."""
     for place, line in enumerate(strategy.lines):
-        found = (*line.flaws, *(flaw for term in terms(line.tree) for flaw in _flaws(term)), *_inverted(line.tree))
+        found = (
+            *line.flaws,
+            *(flaw for term in terms(line.tree) for flaw in _flaws(term)),
+            *(_inverted(strategy, line.tree) if line.number not in strategy.excluded else ()),
+        )
         alike: dict[tuple[str, str], list[Flaw]] = {}
         for flaw in found:
             alike.setdefault((flaw.kind, flaw.advice), []).append(flaw)
@@ -73,6 +79,10 @@ def form_problems(strategy: Strategy) -> Iterator[StrategyProblem]:
             yield problem("missing_line", line.number, named(missing))
         if later := [f"#{one}" for one in named_lines if one in known[place:]]:
             yield problem("circular_line", line.number, named(later))
+    if strategy.captions:
+        yield problem("caption", "", named(strategy.captions))
+    if strategy.filters:
+        yield problem("history_filters", "", named(strategy.filters))
     if strategy.is_numbered and not any(any(references(line.tree)) for line in strategy.lines):
         yield problem("not_combined", strategy.whole.number)
     elif unused := [line.number for line in strategy.lines if line.number not in strategy.used]:
@@ -85,8 +95,8 @@ def _flaws(term: Term) -> Iterator[Flaw]:
     if term.near >= 0 and ("*" in term.text or term.field not in _NEAR_FIELDS or not term.quoted):
         yield Flaw("proximity_field", shown)
     elif "*" in term.text:
-        if not re.fullmatch(r"[^*]*\*", term.text):
-            yield Flaw("inner_truncation", shown)
+        if re.search(r"(?<!\w)\*\w", term.text):
+            yield Flaw("left_truncation", shown)
         elif len(words) == 1 and len(term.text) <= LEAST_TRUNCATED:
             yield Flaw("short_truncation", shown)
         elif term.field in ("mh", "majr"):
@@ -108,20 +118,27 @@ def subheading(name: str) -> str:
     )
 
 
-def _inverted(tree: Tree | None) -> Iterator[Flaw]:
+def _inverted(strategy: Strategy, tree: Tree | None) -> Iterator[Flaw]:
     """What NOT excludes although studies in humans have it: "humans", or "animals" with all below it, as people are."""
     if not isinstance(tree, Group):
         return
-    for one in tree.items:
-        yield from _inverted(one)
-    first, *others = tree.items
-    if tree.operator == "NOT" and not (isinstance(first, Term) and first.heading.lower() == "animals"):
-        for one in others:
-            excluded = one.items if isinstance(one, Group) and one.operator == "OR" else (one,)
-            found = (
-                term for term in excluded if isinstance(term, Term) and term.field in ("mh", "sb") and term.explodes
-            )
-            yield from (Flaw("not_humans", f"NOT {term}") for term in found if term.heading.lower() in _WITH_HUMANS)
+    for one in tree.items[:1] if tree.operator == "NOT" else tree.items:
+        yield from _inverted(strategy, one)
+    if tree.operator == "NOT":
+        found = (term for one in tree.items[1:] for term in _single(strategy, one))
+        excluded = (one for one in found if one.field in ("mh", "sb") and one.explodes)
+        yield from (Flaw("not_humans", f"NOT {one}") for one in excluded if one.heading.lower() in _WITH_HUMANS)
+
+
+def _single(strategy: Strategy, tree: Tree | None, depth: int = 0) -> Iterator[Term]:
+    """The terms of which each alone is enough to be found, also through the numbers of lines."""
+    if isinstance(tree, Term):
+        yield tree
+    elif isinstance(tree, Group) and tree.operator == "OR":
+        for one in tree.items:
+            yield from _single(strategy, one, depth)
+    elif isinstance(tree, Reference) and (line := strategy.by_number.get(tree.number)) and depth < MAX_DEPTH:
+        yield from _single(strategy, line.tree, depth + 1)
 
 
 @cache

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from enum import Enum
 from functools import cache
 from typing import NamedTuple
 
@@ -13,15 +14,24 @@ from deepcritical_mcp.models.strategies import StrategyTranslation, Target
 from deepcritical_mcp.search.expansion.phrases import natural_order
 from deepcritical_mcp.search.strategy.lines import Strategy
 from deepcritical_mcp.search.strategy.problems import SUBHEADINGS, subheading
-from deepcritical_mcp.search.strategy.syntax import Group, Reference, Term, Tree, references, terms
+from deepcritical_mcp.search.strategy.syntax import Group, Reference, Term, Tree, terms
 
 _YEAR = re.compile(r"\b(?:1\d{3}|2\d{3}|3000)\b")
 _FIRST_YEAR = 1800
-_PLAIN = re.compile(r"[^\W_]+\*?")
+_PLAIN = re.compile(r"[^\W_]+(?:\*[^\W_]*)*")
 _RESERVED = re.compile(r"\b(?:and|or|not|adj\d*|near|next|with|same)\b", re.IGNORECASE)
 _AS_IS = "{}"
 _CHECK_TAGS = ("humans", "animals", "male", "female")
 """Headings of nearly all records, whose names few papers say."""
+
+
+class _Place(Enum):
+    """Where a part stands: what is written in its place may find more or less; in what NOT excludes, no more; and in
+    what NOT leaves of that, exactly the same."""
+
+    KEPT = 0
+    EXCLUDED = 1
+    EXACT = 2
 
 
 class _Written(NamedTuple):
@@ -64,72 +74,81 @@ class _Writer:
         self.rows, self.lost = rows, dict[str, list[str]]()
         self._strategy, self._written = strategy, dict[str, str]()
         self._join = {operator: f" {rows[operator.lower()]} " for operator in ("AND", "OR", "NOT")}
+        self._left_out, self._is_wider, self._is_changed = 0, False, False
 
     def lines(self) -> Mapping[str, str]:
-        """Each line by its number, "" if nothing of it is left."""
-        excluded = {number for line in self._strategy.lines for number in _excluded(line.tree)}
-        for line in reversed(self._strategy.lines):  # what an excluded line names is excluded, too
-            excluded |= {*references(line.tree)} if line.number in excluded else set()
+        """Each line that something is left of, by its number there: lines follow one another without gaps."""
+        excluded = self._strategy.excluded
+        found = dict[str, str]()
         for line in self._strategy.lines:
-            write = self._exclusion if line.number in excluded else self.operand
-            self._written[line.number] = write(line.tree, bare=True)
-        return self._written
+            place = _Place.EXCLUDED if line.number in excluded else _Place.KEPT
+            if text := self.operand(line.tree, place, bare=True):
+                self._written[line.number] = str(len(found) + 1)
+                found[self._written[line.number]] = text
+            elif line.tree:
+                self.lose("line", f"#{line.number}")
+        return found
 
     def lose(self, key: str, term: Term | str = "") -> None:
         """Note what is lost, if the table has a reason for it."""
+        self._is_changed = True
         if reason := self.rows.get(f"lost {key}"):
             named = self.lost.setdefault(reason, [])
             if str(term) and str(term) not in named:
                 named.append(str(term))
 
-    def operand(self, tree: Tree | None, *, bare: bool = False, is_excluded: bool = False) -> str:
+    def operand(self, tree: Tree | None, place: _Place = _Place.KEPT, *, bare: bool = False) -> str:
         """A tree as an operand, with `bare` as the whole, without brackets around it; "" if nothing of it is left."""
         if isinstance(tree, Reference):
-            is_left = self._written.get(tree.number, "")
-            return self.rows["line"].format(tree.number) if is_left else ""
+            number = self._written.get(tree.number, "")
+            self._left_out += not number
+            return self.rows["line"].format(number) if number else ""
         if tree is None:
             return ""
         if isinstance(tree, Term):
-            text, is_one = self._alternatives(Group("OR", (tree,)), is_excluded)
+            text, is_one = self._alternatives(Group("OR", (tree,)), place)
         elif tree.operator == "OR":
-            text, is_one = self._alternatives(tree, is_excluded)
+            text, is_one = self._alternatives(tree, place)
         else:
-            text, is_one = self._combined(tree, is_excluded)
+            text, is_one = self._combined(tree, place)
         return text if bare or is_one or not text else f"({text})"
 
-    def _combined(self, tree: Group, is_excluded: bool) -> tuple[str, bool]:
-        """What AND or NOT joins, and whether it needs no brackets."""
+    def _combined(self, tree: Group, place: _Place) -> tuple[str, bool]:
+        """What AND or NOT joins, and whether it needs no brackets. Of what is excluded, a part that cannot be written
+        takes the whole with it, since more would be excluded without it."""
+        before = self._left_out
         if tree.operator == "AND":
-            parts = [one for one in (self.operand(item, is_excluded=is_excluded) for item in tree.items) if one]
-            return self._join["AND"].join(parts), len(parts) == 1
+            parts = [one for one in (self.operand(item, place) for item in tree.items) if one]
+            text, is_one = self._join["AND"].join(parts), len(parts) == 1
+        else:
+            text, is_one = self._without(tree, place)
+        if place is not _Place.KEPT and self._left_out > before:
+            self.lose("not", str(tree))
+            return "", True
+        return text, is_one
+
+    def _without(self, tree: Group, place: _Place) -> tuple[str, bool]:
+        """What is left of the first operand of NOT without the others, and whether it needs no brackets."""
         first, *others = tree.items
-        kept = self.operand(first, is_excluded=is_excluded)
-        excluded = [one for one in (self._exclusion(item) for item in others) if one]
+        kept = self.operand(first, place)
+        inner = _Place.EXCLUDED if place is _Place.KEPT else _Place.EXACT
+        excluded = [one for one in (self.operand(item, inner) for item in others) if one]
         if not kept or not excluded:
             return kept, True
         joined = self._join["OR"].join(excluded)
         return f"{kept}{self._join['NOT']}{joined if len(excluded) == 1 else f'({joined})'}", False
 
-    def _exclusion(self, tree: Tree | None, *, bare: bool = False) -> str:
-        """What is excluded; "" if not all of it can be written exactly, since too much would be excluded."""
-        before = {reason: [*named] for reason, named in self.lost.items()}
-        text = self.operand(tree, bare=bare, is_excluded=True)
-        if self.rows["lost not"] in {*self.lost} - {*before}:
-            self.lost = before
-            self.lose("not", str(tree))
-            return ""
-        return text
-
-    def _alternatives(self, tree: Group, is_excluded: bool) -> tuple[str, bool]:
+    def _alternatives(self, tree: Group, place: _Place) -> tuple[str, bool]:
         """What OR joins, the terms of one field together, and whether it needs no brackets."""
         grouped: dict[tuple[str, int], list[str]] = {}
-        for place, item in enumerate(tree.items):
+        for number, item in enumerate(tree.items):
             if isinstance(item, Term):
-                if written := self._term(item, is_excluded):
-                    key = (written.template, place if written.template == _AS_IS else 0)
+                if written := self._term(item, place):
+                    is_alone = written.template == _AS_IS or written.template.startswith("[")
+                    key = (written.template, number if is_alone else 0)
                     grouped.setdefault(key, []).append(written.content)
-            elif text := self.operand(item, is_excluded=is_excluded):
-                grouped[_AS_IS, place] = [text]
+            elif text := self.operand(item, place):
+                grouped[_AS_IS, number] = [text]
         parts: list[str] = []
         for (template, _), contents in grouped.items():
             each = list({one.casefold(): one for one in reversed(contents)}.values())[::-1]
@@ -141,43 +160,60 @@ class _Writer:
         is_one = len(parts) == 1 and (" OR " not in template or template.startswith("("))
         return self._join["OR"].join(dict.fromkeys(parts)), is_one
 
-    def _term(self, term: Term, is_excluded: bool) -> _Written | None:
-        """A term in its field; None if it is left out, which is noted."""
+    def _term(self, term: Term, place: _Place) -> _Written | None:
+        """A term in its field; None if it is left out, which is noted: there is no field for it, or what is written
+        would find what its place does not allow."""
+        before = {reason: [*named] for reason, named in self.lost.items()} if place is not _Place.KEPT else {}
+        self._is_wider = self._is_changed = False
+        written = self._in_field(term)
+        is_other = self._is_wider if place is _Place.EXCLUDED else self._is_changed and place is _Place.EXACT
+        if place is not _Place.KEPT and (written is None or is_other):
+            self.lost = before
+            self.lose("not", term)
+            self._left_out += 1
+            return None
+        return written
+
+    def _in_field(self, term: Term) -> _Written | None:
         field = term.field if term.tag and term.field else "all"
         if term.is_heading:
-            return self._heading(term, is_excluded)
+            return self._heading(term)
         own = self.rows.get(f"{field}:{term.text.lower()}")
         if own:
             return _Written(_AS_IS, own)
         if field == "sh":
-            return self._subheading(term, is_excluded)
+            return self._subheading(term)
         if field == "dp":
             return self._dates(term)
         if field == "pt" and "pt" not in self.rows:
-            return self._as_words(term, "words", term.text, is_excluded)
+            return self._as_words(term, "words", term.text)
         if field not in self.rows:
-            self.lose("not" if is_excluded else "field", term)
+            self.lose("field", term)
             return None
-        self.lose(field, term)
+        if f"lost {field}" in self.rows:
+            self.lose(field, term)
+            self._is_wider |= field == "1au"
         return _Written(self.rows[field], self._content(term))
 
-    def _heading(self, term: Term, is_excluded: bool) -> _Written | None:
+    def _heading(self, term: Term) -> _Written | None:
         if own := self.rows.get(f"mh:{term.heading.lower()}"):
             return _Written(_AS_IS, own)
         key = f"{term.field}{'' if term.explodes else '-'}"
         template = self.rows.get(key) or self.rows.get(term.field) or self.rows["mh"]
         if template == "words" and term.heading.lower() in _CHECK_TAGS:
-            self.lose("not" if is_excluded else "tag", term)
+            self.lose("tag", term)
             return None
         if template == "words":
-            return self._as_words(
-                term, "nm" if "lost nm" in self.rows else "mh", natural_order(term.heading), is_excluded
-            )
-        self.lose(key, term)
+            return self._as_words(term, "nm" if "lost nm" in self.rows else "mh", natural_order(term.heading))
+        if f"lost {key}" in self.rows and term.heading.lower() not in _CHECK_TAGS:
+            self.lose(key, term)
+        if term.field == "majr" and not {key, "majr"} & {*self.rows}:
+            self._is_wider = self._is_changed = True
         _, slash, name = term.text.partition("/")
         code = SUBHEADINGS.get(subheading(name), "")[:2]
         if slash and ("{sub}" not in template or not code):
             self.lose("sub", term)
+            self._is_wider = True
         if "{sub}" not in template:
             return _Written(_AS_IS, template.format(term.heading))
         sub = self.rows["sub"].format(code.lower() if self.rows["sub"] == _AS_IS else code) if code else ""
@@ -186,22 +222,21 @@ class _Writer:
             heading = f'"{heading}"'
         return _Written(_AS_IS, template.format(heading, sub=sub))
 
-    def _subheading(self, term: Term, is_excluded: bool) -> _Written | None:
+    def _subheading(self, term: Term) -> _Written | None:
         row, template = SUBHEADINGS.get(subheading(term.text), ""), self.rows.get("sh", "")
         code, _, emtree = row.partition(" ")
         if "lnk" in template:
             code = emtree
         if not template or not code:
-            self.lose("not" if is_excluded else "field", term)
+            self.lose("field", term)
             return None
-        self.lose("sh", term)
+        if "lost sh" in self.rows and term.explodes:
+            self.lose("sh", term)
         return _Written(_AS_IS, template.format(code.lower() if template.endswith(".fs.") else code))
 
-    def _as_words(self, term: Term, key: str, words: str, is_excluded: bool) -> _Written | None:
-        if is_excluded:
-            self.lose("not", term)
-            return None
+    def _as_words(self, term: Term, key: str, words: str) -> _Written:
         self.lose(key, term)
+        self._is_wider = True
         return _Written(self.rows["tiab"], self._content(Term(words.lower().replace("*", ""))))
 
     def _dates(self, term: Term) -> _Written | None:
@@ -213,6 +248,7 @@ class _Writer:
         first, last = max(years[0], _FIRST_YEAR), min(years[-1], this)
         if "/" in term.text:
             self.lose("days", term)
+            self._is_wider = True
         if "years" in self.rows:
             every = " or ".join(str(year) for year in range(first, last + 1))
             return _Written(_AS_IS, self.rows["years"].format(f"({every})"))
@@ -224,15 +260,20 @@ class _Writer:
         words = text.split()
         if term.near >= 0 and len(words) > 1:
             return self._near(term, words)
-        if "*" in text and len(words) > 1 and self.rows["next"] not in ("", "quoted"):
-            self.lose("next", term)
-            return f"({self._joined(self.rows['next'], words)})"
+        if "*" in text and re.search(r"[\s-]\w", text) and self.rows["next"] not in ("", "quoted"):
+            if "lost next" in self.rows:
+                self.lose("next", term)
+                self._is_wider = True
+            return f"({self._joined(self.rows['next'], re.split(r'[ -]+', text))})"
+        if re.search(r"\*\w", text) and "lost inner" in self.rows:
+            self.lose("inner", term)
         return self._word(" ".join(words))
 
     def _near(self, term: Term, words: Sequence[str]) -> str:
         operator, _, more = self.rows["near"].partition("+")
         if len(words) > 2 or operator == "AND":
             self.lose("near", term)
+            self._is_wider = True
         if operator.startswith("adj") and not term.near and len(words) == 2:  # adj1 keeps the order
             return f"({words[0]} adj1 {words[1]} or {words[1]} adj1 {words[0]})"
         return f"({self._joined(operator.format(term.near + int(more or 0)), words)})"
@@ -248,9 +289,3 @@ class _Writer:
         quote = self.rows["phrase"][0]
         text = text.replace(quote, "’" if quote == "'" else " ")
         return text if _PLAIN.fullmatch(text) and not _RESERVED.fullmatch(text) else self.rows["phrase"].format(text)
-
-
-def _excluded(tree: Tree | None) -> Iterator[str]:
-    """The numbers of the lines that NOT excludes."""
-    for place, one in enumerate(tree.items if isinstance(tree, Group) else ()):
-        yield from references(one) if isinstance(tree, Group) and tree.operator == "NOT" and place else _excluded(one)
