@@ -14,15 +14,15 @@ APART = "apart "
 
 def declared_one(members: Sequence[Publication], mark: str) -> list[Publication]:
     """Descriptions of publications with a `mark` that makes them one. The user's own document among them becomes the
-    full text of what the others describe."""
+    full text of what the others describe, which needs no mark."""
     documents = [one for one in members if one.is_users and one.text.parts]
     others = [one for one in members if one not in documents]
     records = [one for one in others if not one.is_users]
-    if documents and records:
-        best = max(records, key=authority)
-        whole = reduce(_with_full_text, documents, best)
-        members = [whole if one is best else one for one in others]
-    return [one.but(declared=(*one.declared, mark)) for one in members] if len(members) > 1 else list(members)
+    if not documents or not records:
+        return [one.but(declared=(*one.declared, mark)) for one in members]
+    best = max(records, key=authority)
+    whole = reduce(_with_full_text, documents, best)
+    return [whole if one is best else one for one in others]
 
 
 def taken_apart(members: Sequence[Publication], content: str = "") -> list[Publication]:

@@ -110,5 +110,10 @@ async def test_a_file_that_was_taken_for_a_paper_is_taken_back(tmp_path: Path) -
         await store.declare_same([kept.publication.id, "pubmed:31541001"])
         became = await store.take_apart("pubmed:31541001")
         assert sorted(len(one.texts) for one in became) == [1, 2]
+        # Of a publication with two descriptions, one call takes the document back.
+        await store.add_evidence([RECORD.but(journal="Wounds", source="library", pmid="", doi="10.1000/z")])
+        await store.take_apart("pubmed:31541001")
+        assert "full_text" in [text.kind for text in (await store.declare_same([own, "pubmed:31541001"]))[0].texts]
+        assert len(await store.take_apart("pubmed:31541001")) == 2
     finally:
         await registry.aclose()

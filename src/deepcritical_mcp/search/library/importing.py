@@ -131,8 +131,8 @@ class Importer:
             has_abstract = found.near and abstract_of(found.near)
             lacks = "is not built as that paper" if has_abstract else "its record has no abstract to compare"
             near = found.near and (
-                f"it has the title and author of {found.near.id}, but {lacks}; if it is its full text, keep it so with "
-                f'items=[{{"id": "{kept.id}", "same_as": "{found.near.id}"}}]'
+                f"it has the title and author of {found.near.id}, but {lacks}; if it is its full text, add that "
+                f'record, if it is not here yet, then items=[{{"id": "{kept.id}", "same_as": "{found.near.id}"}}]'
             )
             why = near or (TAKEN_BACK if was_apart else "no record has its title and author")
             detail = "; ".join(filter(None, (f"kept as your own document {kept.id}, {sections}: {why}", found.outage)))
