@@ -141,7 +141,6 @@ def build_services(
     from deepcritical_mcp.logs import hide_keys_in_urls
     from deepcritical_mcp.net.client import Net
     from deepcritical_mcp.screening.queue import ScreeningQueues
-    from deepcritical_mcp.search.citing import CitationIndexes
     from deepcritical_mcp.search.expansion.expander import QueryExpander
     from deepcritical_mcp.search.full_texts import FullTexts
     from deepcritical_mcp.search.library.own_library import OwnLibrary
@@ -151,7 +150,7 @@ def build_services(
     from deepcritical_mcp.search.witness import Witness
     from deepcritical_mcp.sources import CROSSREF, FULL_TEXTS, LOOKUPS, SOURCES, records_off, why_off
     from deepcritical_mcp.sources.base import Service, Source, created
-    from deepcritical_mcp.sources.lookup import CitingLookup, FullTextSource, LinkLookup, NameLookup
+    from deepcritical_mcp.sources.lookup import CitationCounter, FullTextSource, LinkLookup, NameLookup
 
     rows = (*(sources or ()), *(full_texts or ()), *(lookups or ()), *(stores or ()))
     settings = settings.including(pkgutil.resolve_name(row.settings) for row in rows if row.settings)
@@ -165,7 +164,7 @@ def build_services(
     built = created(Source, SOURCES if sources is None else sources, settings, net)
     pubmed = next((one for one in built if one.name == "pubmed"), None)
     known = tuple(created(Service, LOOKUPS if lookups is None else lookups, settings, net))
-    citations = CitationIndexes([one for one in known if isinstance(one, CitingLookup)])
+    counter = next((one for one in known if isinstance(one, CitationCounter)), None)
     witness = Witness(known, pubmed, off=("Crossref",) if why_off(CROSSREF, settings.off) else ())
     readers = created(FullTextSource, FULL_TEXTS if full_texts is None else full_texts, settings, net)
     reading = FullTexts(readers, pubmed, lookups=known, seconds=settings.deadline, off=records_off(settings.off))
@@ -181,7 +180,7 @@ def build_services(
         http=http,
         embedder=embedder,
         sessions=SessionRegistry(settings, embedder, backend),
-        searches={one.name: search(one, citations=citations if one is pubmed else CitationIndexes()) for one in built},
+        searches={one.name: search(one, counter=counter if one is pubmed else None) for one in built},
         everywhere=SearchHandler(built, seconds=settings.deadline, witness=witness),
         expander=QueryExpander(settings, vocabulary),
         full_texts=reading,

@@ -78,10 +78,10 @@ TO_READ_REFERENCES = Share(0.5, 15.0)
 """To ask services that read one reference a request; those that they were not asked for are named."""
 TO_READ_CITED_TEXTS = Share(0.6, 30.0)
 """To read the full texts of papers that a draft cites, many of them; the others are read in the next part."""
-CITING = Share(0.3, 10.0)
-"""To learn from others who cites a paper, all at the same time, after its own source was asked."""
+LINKS_OF_ONE = Share(0.3, 10.0)
+"""To ask all services about the links of one paper, side by side."""
 LINKS = Share(0.62, 28.0)
-"""To ask all services about the links of many papers, side by side; a later call asks about those that are left."""
+"""The same of many papers; a later call asks about those that are left."""
 NAMES = Share(0.3, 6.0)
 """To learn which of the papers that they name are the same."""
 CITATION_COUNTS = Share(0.4, 5.0)

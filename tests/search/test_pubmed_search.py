@@ -4,11 +4,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from deepcritical_mcp.errors import InvalidInputError, ProviderUnavailableError
+from deepcritical_mcp.errors import AllProvidersFailedError, InvalidInputError, ProviderUnavailableError
 from deepcritical_mcp.evidence.adding import AddOutcome
 from deepcritical_mcp.models import CitationSource, Publication
+from deepcritical_mcp.search.documents import LinkKind
+from deepcritical_mcp.search.news import gather_news
+from deepcritical_mcp.search.snowballing import follow
+from deepcritical_mcp.search.witness import Witness
 from tests.publications import published
-from tests.search.pubmed_library import library, request
+from tests.search.pubmed_library import library, linked_to, request
 from tests.sources.ncbi import Answer, article, as_json, efetch, notice
 
 THREE = {"11": article("11", "First."), "12": article("12", "Second."), "13": article("13", "Third.")}
@@ -110,62 +114,68 @@ async def test_a_note_with_a_pmid_does_not_stand_for_the_record(source: Citation
 
 
 RECORDS = {str(number): article(str(number), f"Paper {number}.") for number in range(11, 16)}
-NAMES = {"similar": "pubmed_pubmed", "cited_by": "pubmed_pubmed_citedin", "references": "pubmed_pubmed_refs"}
+NAMES: dict[LinkKind, str] = {
+    "similar": "pubmed_pubmed", "cited_by": "pubmed_pubmed_citedin", "references": "pubmed_pubmed_refs"
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "linkname"), NAMES.items())
-async def test_neighbours_are_evidence_like_any_other(kind: str, linkname: str):
+async def test_neighbours_are_evidence_like_any_other_and_similar_ones_in_the_order_of_pubmed(
+    kind: LinkKind, linkname: str
+):
     async with library(RECORDS) as lib:
-        lib.ncbi.links[linkname] = ["11", "14", "12"]
+        lib.ncbi.links[linkname] = ["11", "12", "14"]
         lib.session.relevances = {"Paper 14.": 0.8}
-        result = await lib.search.related("11", kind, 10, lib.session)
-    assert [item.id for item in result.evidence] == ["pubmed:14", "pubmed:12"]
-    assert result.evidence[0].relevance == 0.8
+        result = await follow(lib.search, linked_to("11", kind), lib.session)
+    order = ["12", "14"] if kind == "similar" else ["14", "12"]
+    assert [(one.citation.pmid, one.seeds) for one in result.evidence] == [(one, 0) for one in order]
+    assert {one.id: one.relevance for one in result.evidence}["pubmed:14"] == 0.8
     assert {item.found_by for item in result.evidence} == {(1,)}
-    assert "11" in result.query
+    assert "PMID 11" in result.query
     assert set(lib.session.kept) == {"pubmed:14", "pubmed:12"}
     assert lib.session.compared_with == ["Paper 11."]
     assert (result.total_found, result.next_offset) == (2, -1)
-    assert lib.ncbi.utilities == ["elink", "efetch"]
-    assert lib.ncbi.asked[0][1]["linkname"] == linkname
+    assert lib.ncbi.utilities == ["efetch", "elink", "efetch"]
+    assert lib.ncbi.asked[1][1]["linkname"] == linkname
 
 
 async def test_what_the_session_has_is_not_fetched_again_and_a_retracted_paper_is_named():
     async with library(RECORDS | {"11": article("11", types=("Retracted Publication",))}) as lib:
-        lib.ncbi.links["pubmed_pubmed"] = ["12", "13"]
-        result = await lib.search.related("11", "similar", 5, lib.session)
-        await lib.search.related("12", "similar", 5, lib.session)
-    assert any("RETRACTED" in warning for warning in result.warnings)
-    assert [params["id"] for utility, params in lib.ncbi.asked if utility == "efetch"] == ["12,13,11"]
-
-
-@pytest.mark.parametrize("pmid", ["", "zinc", "10.1/zinc", "-5", "0", "1234567890123", "1,2"])
-async def test_what_is_no_pmid_is_not_asked_for(pmid: str):
-    async with library(RECORDS) as lib:
-        with pytest.raises(InvalidInputError, match="number"):
-            await lib.search.related(pmid, "similar", 5, lib.session)
-    assert lib.ncbi.asked == []
+        lib.ncbi.links["pubmed_pubmed"] = ["12", "13", "14"]
+        result = await follow(lib.search, linked_to("11", "similar", 2), lib.session)
+        await follow(lib.search, linked_to("12", "similar", 2), lib.session)
+    assert "PMID 11 itself is marked RETRACTED." in result.warnings
+    assert [params["id"] for utility, params in lib.ncbi.asked if utility == "efetch"] == ["11", "12,13", "14"]
 
 
 async def test_an_outage_is_told_at_either_step():
     async with library(RECORDS) as lib:
         lib.ncbi.always["elink"] = as_json({"linksets": [{"ERROR": "Couldn't resolve #exLinkSrv2"}]})
-        with pytest.raises(ProviderUnavailableError):
-            await lib.search.related("11", "similar", 5, lib.session)
+        with pytest.raises(AllProvidersFailedError, match="PubMed has not answered: "):
+            await follow(lib.search, linked_to("11", "similar"), lib.session)
         del lib.ncbi.always["elink"]
         lib.ncbi.links["pubmed_pubmed"] = ["12", "13"]
-        lib.ncbi.always["efetch"] = Answer(503)
-        with pytest.raises(ProviderUnavailableError) as caught:
-            await lib.search.related("11", "similar", 5, lib.session)
-    assert caught.value.details["pmids"] == ["12", "13"]
+        lib.ncbi.always["efetch"] = Answer(401)
+        result = await follow(lib.search, linked_to("14", "similar"), lib.session)
+    (error,) = result.errors
+    assert error.startswith("PMID 12, PMID 13 could not be fetched: ")
+    assert result.warnings[0].startswith("The status of 1 paper is unchecked: ")
 
 
 async def test_a_neighbour_that_cannot_be_had_is_named():
     async with library(RECORDS) as lib:
         lib.ncbi.links["pubmed_pubmed"] = ["12", "77"]
-        result = await lib.search.related("11", "similar", 5, lib.session)
+        result = await follow(lib.search, linked_to("11", "similar"), lib.session)
         assert any("PMID 77" in error for error in result.errors)
-        lib.ncbi.always["efetch"] = efetch(RECORDS["13"])
-        lib.ncbi.links["pubmed_pubmed"] = ["13"]
-        with pytest.raises(InvalidInputError):
-            await lib.search.related("15", "similar", 5, lib.session)
+        with pytest.raises(InvalidInputError, match="PMID 99 was left out: nobody has a record of it"):
+            await follow(lib.search, linked_to("99", "similar"), lib.session)
+
+
+async def test_what_is_linked_to_one_paper_is_looked_for_again_and_told_if_it_is_new():
+    async with library(RECORDS) as lib:
+        lib.ncbi.links["pubmed_pubmed_citedin"] = ["12"]
+        await follow(lib.search, linked_to("11", "cited_by"), lib.session)
+        lib.ncbi.links["pubmed_pubmed_citedin"] = ["14", "12"]
+        first, second = [await gather_news(lib.session, {"pubmed": lib.search}, Witness()) for _ in range(2)]
+    assert [(one.id, one.search) for one in first.items] == [("pubmed:14", "PubMed: papers that cite PMID 11")]
+    assert (first.repeated, second.items) == (1, ())

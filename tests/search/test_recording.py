@@ -9,13 +9,14 @@ import pytest
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.search.documents import FoundRecord
 from deepcritical_mcp.search.search_steps import CUT_SHORT, Recording, lookup_entry
+from deepcritical_mcp.search.snowballing import follow
 from deepcritical_mcp.sources.base import SearchRequest
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.trials.request import TrialRequest
 from deepcritical_mcp.sources.web.request import WebRequest
 from tests.search.fake_session import FakeSession
-from tests.search.pubmed_library import Library, library, request
+from tests.search.pubmed_library import Library, library, linked_to, request
 from tests.sources.ncbi import article
 
 THREE = {"11": article("11", "First."), "12": article("12", "Second."), "13": article("13", "Third.")}
@@ -120,9 +121,9 @@ async def test_a_key_in_an_address_that_is_looked_up_stays_out_of_the_log():
 async def test_papers_that_cite_one_are_logged_as_such():
     async with library(THREE) as lib:
         lib.ncbi.links["pubmed_pubmed_citedin"] = ["12", "13"]
-        await lib.search.related("11", "cited_by", 5, lib.session)
+        await follow(lib.search, linked_to("11", "cited_by"), lib.session)
         entry = await only_entry(lib.session)
     assert (entry.tool, entry.kind, entry.source) == ("pubmed_related", "citations", "pubmed")
     assert [(one.query, one.status, one.results) for one in entry.queries] == [("articles that cite PMID 11", "ok", 2)]
-    assert (entry.total, entry.examined, entry.ids, entry.new) == (2, 2, ("pubmed:12", "pubmed:13"), 2)
+    assert (entry.total, entry.examined, entry.ids, entry.new) == (2, 2, ("pubmed:13", "pubmed:12"), 2)
     assert json.loads(entry.request) == {"pmid": "11", "kind": "cited_by", "max_results": 5}

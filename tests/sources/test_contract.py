@@ -53,10 +53,6 @@ class Provider:
         return lambda asked: answer if self.faulty in asked.path else self.before
 
 
-def cited(source: str, id: str) -> Answer:
-    return citing_wire.citations(citing_wire.citing(source, id))
-
-
 def of_ncbi(name: str, make: Any, call: Call, success: Answer) -> Provider:
     """A service of NCBI, which answers with a web page while it is down."""
     return Provider(name, make, call, success, refusal=AuthenticationError, page_error=ProviderUnavailableError)
@@ -68,7 +64,6 @@ READ: Call = lambda one: one.read(PAPER)  # noqa: E731
 PAPERS = [RecordIds("11", doi="10.5555/p11")]
 CITED: Call = lambda one: one.links(PAPERS, "references")  # noqa: E731
 NAMES: Call = lambda one: one.names([f"{one.names_kind}:10.5555/W3"])  # noqa: E731
-CITING: Call = lambda one: one.citing("11", 10)  # noqa: E731
 CONVERT: Call = lambda one: one.convert([RecordIds(pmid="31000001")])  # noqa: E731
 BY_DOI: Call = lambda one: one.records([RecordIds(doi="10.5555/a,b")])  # noqa: E731
 ASK_PREPRINTS: Call = lambda one: one.ask("zinc", ZINC, offset=0, limit=10)  # noqa: E731
@@ -92,8 +87,6 @@ PROVIDERS = (
     Provider("europepmc", wire.make_preprints, ASK_PREPRINTS, PREPRINTS, "/search"),
     Provider("europepmc", wire.make_preprints, lambda one: one.fetch(["10.64898/1"]), PREPRINTS, "sear"),
     Provider("europepmc", wire.make_records, lambda one: one.records([PAPER.ids]), ROWS, "sea"),
-    Provider("europepmc", citing_wire.make_citations, CITING, cited("MED", "12"), "citations"),
-    Provider("europepmc", citing_wire.make_citations, CITING, PREPRINTS, "search", cited("PPR", "PPR500001")),
     Provider("europepmc", citing_wire.make_citations, CITED, link_wire.EUROPE_PMC_REFERENCES, "references"),
     Provider("europepmc", citing_wire.make_citations, NAMES, ROWS, "search"),
     Provider("opencitations", link_wire.make_opencitations, CITED, link_wire.OPENCITATIONS_REFERENCES),
@@ -104,7 +97,6 @@ PROVIDERS = (
     Provider("trials", wire.make_trials_client, lambda one: Trials(one).fetch([TRIAL.nct]), LISTED, "/studies"),
     Provider("trials", wire.make_trials_client, lambda one: TrialRecords(one).records([TRIAL]), LISTED, "stud"),
     Provider("unpaywall", wire.make_unpaywall, READ, wire.as_json(wire.located())),
-    Provider("icite", citing_wire.make_icite, CITING, citing_wire.icite(citing_wire.icite_paper(11, 1, cited_by=[12]))),
     Provider("icite", citing_wire.make_icite, CITED, citing_wire.icite(citing_wire.icite_paper(11, 1))),
     Provider("crossref", crossref.make_crossref, CITED, WORKS),
     Provider("crossref", crossref.make_crossref, lambda one: one.notices(["10.5555/zinc"]), WORKS),

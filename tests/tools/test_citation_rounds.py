@@ -76,7 +76,7 @@ async def test_an_outage_is_named_and_only_what_is_missing_is_asked_again(fault:
         assert query["query"] == "OpenCitations"
         (error,) = found["errors"]
         assert error.startswith("OpenCitations has not answered about 2 of 2 papers: OpenCitations ")
-        assert "Call again with the same ids" in found["next_step"]
+        assert "Call again in a minute" in found["next_step"]
         assert "ERROR: OpenCitations" in text
         world.faults.clear()
         before = len(world.server.asked)

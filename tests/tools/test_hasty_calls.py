@@ -6,13 +6,11 @@ from typing import Any
 import pytest
 from mcp.client import Client
 
-from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.server import _tool  # pyright: ignore[reportPrivateUsage]
 from deepcritical_mcp.tools import TOOLS
 from deepcritical_mcp.tools.arguments.schemas import read_arguments
-from tests.fakes import FakeSearch, fake_server
+from tests.fakes import fake_server
 from tests.publications import published
 from tests.wire import text_of
 
@@ -249,20 +247,6 @@ def test_notes_name_what_else_a_hasty_model_must_know(
 ) -> None:
     _, notes = read_arguments(*call, schemas[call[0]])
     assert all(text in " ".join(notes) for text in told), notes
-
-
-async def test_papers_related_to_a_record_of_the_session_are_found_by_its_doi() -> None:
-    class Links(FakeSearch):
-        async def related(self, pmid: str, *_: object, progress: Progress) -> SearchResult:
-            return SearchResult(session_id="rs_0", query=pmid)
-
-    literature = Links((PAPER.model_copy(update={"doi": "10.1000/zinc.1"}),))
-    async with Client(fake_server(literature=literature)) as client:
-        await client.call_tool("pubmed_search", {"query": Q})
-        found = text_of(await client.call_tool("pubmed_related", {"pmid": "https://doi.org/10.1000/ZINC.1"}))
-        unknown = text_of(await client.call_tool("pubmed_related", {"pmid": "10.1000/other"}))
-    assert "its PMID 31978945" in found
-    assert 'pubmed_search with the DOI or title as query finds it, e.g. query="10.1000/other"' in unknown
 
 
 def test_a_tool_that_deletes_is_taken_literally(schemas: Schemas) -> None:

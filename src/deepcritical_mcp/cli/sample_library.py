@@ -25,7 +25,7 @@ def sample_server(*, warm_up: bool = False) -> DeepCriticalServer:
     It makes no network requests, keeps nothing on disk and ignores the environment's settings.
     """
     settings = Settings(_env_prefix="DEEPCRITICAL_SAMPLE_LIBRARY_")
-    build = partial(build_services, sources=SAMPLE_SOURCES, full_texts=(SAMPLE_PAPERS,), lookups=())
+    build = partial(build_services, sources=SAMPLE_SOURCES, full_texts=(SAMPLE_PAPERS,), lookups=SAMPLE_SOURCES[:1])
     return DeepCriticalServer(AppContext(settings, build=build), warm_up=warm_up)
 
 

@@ -16,16 +16,15 @@ from importlib.resources import files
 from typing import Self
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import read_jsonl
-from deepcritical_mcp.identifiers import normalize_pmid
+from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, CitationSource, Publication
 from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.reading.jats import read_jats
 from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
-from deepcritical_mcp.sources.lookup import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.lookup import Copy, Direction, FullTextSource, Linked, LinkLookup, Wanted
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest, publication_type
 from deepcritical_mcp.sources.trials.request import TrialRequest
 from deepcritical_mcp.sources.web.request import WebRequest
@@ -88,12 +87,12 @@ class SampleSource(Source):
         return sum(self._weights.get(stem, rare) for stem in stems)
 
 
-class SampleArticles(SampleSource):
-    """The made-up articles, asked as PubMed is: ids first, then their records."""
+class SampleArticles(SampleSource, LinkLookup):
+    """The made-up articles, asked as PubMed is: ids first, then their records. They are not linked to each other."""
 
     name, kind, cited_as, id_name = "pubmed", "literature", "pubmed", "PMID"
     request, two_step = PubMedRequest, True
-    links = {"similar": "articles similar to", "cited_by": "articles that cite", "references": "references of"}  # noqa: RUF012
+    directions = ("similar", "cited_by", "references")
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         assert isinstance(request, PubMedRequest)
@@ -108,13 +107,11 @@ class SampleArticles(SampleSource):
     def stub(self, id: str) -> Publication:
         return Publication.of("abstract", NO_ABSTRACT, provider=self.name, source="pubmed", title=NO_TITLE, pmid=id)
 
-    def known_id(self, text: str) -> str:
-        if not (pmid := normalize_pmid(text)):
-            raise InvalidInputError("The sample library's PMIDs are numbers, such as 900000001.")
-        return pmid
+    def knows(self, ids: RecordIds) -> bool:
+        return True
 
-    async def related(self, id: str, kind: str) -> Sequence[str]:
-        return ()
+    async def links(self, papers: Sequence[RecordIds], direction: Direction) -> Sequence[Linked]:
+        return [Linked() for _ in papers]
 
 
 class SamplePreprints(SampleSource):

@@ -69,13 +69,15 @@ MAX_PAPERS = 500
 
 @dataclass(frozen=True)
 class Round:
-    """A round of citation searching: papers that are linked to some papers are looked for."""
+    """Papers that are linked to some papers are looked for: a round of citation searching, or, if not `is_round`, the
+    links of one paper, which a watch looks for again."""
 
     papers: Sequence[DocumentId]
     kind: LinkKind = "citations"
     max_results: int = 10
     offset: int = 0
     only_new: bool = False
+    is_round: bool = True
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,10 @@ KEPT, MAX_KEPT = 3_600.0, 500_000
 names all of them may have."""
 LISTS: Mapping[Direction, str] = {"similar": "similar to", "cited_by": "that cite", "references": "that are cited by"}
 """What each kind of link leads to: articles …"""
-_BEST = ("pmid", "doi", "ppr", "openalex", "place")
+_BEST = ("pmid", "doi", "pmcid", "ppr", "openalex", "place")
 """Kinds of names, the most certain first."""
+_FIELDS = {"pmid": "pmid", "doi": "doi", "pmcid": "pmcid", "ppr": "preprint_number"}
+"""Kinds of names that are identifiers: their fields in `RecordIds`."""
 NOT_FINDABLE = ("openalex", "place")
 """Kinds of names by which no record can be fetched."""
 
@@ -64,10 +66,10 @@ class LinkIndexes:
     _names: SizedCache[str, PaperNames] = field(default_factory=lambda: SizedCache(MAX_KEPT, KEPT))
 
     async def answers(
-        self, seeds: Sequence[RecordIds], directions: Sequence[Direction], *, seconds: float
+        self, seeds: Sequence[RecordIds], directions: Sequence[Direction], *, seconds: float, within: float = KEPT
     ) -> list[Answers]:
         """What each service says about each paper, as far as it does in so many seconds; all are asked side by side,
-        about papers about which they have not been asked lately."""
+        about papers about which they have not been asked `within` the last so many seconds."""
         answers = list[Answers]()
         for service in self.services:
             able = [place for place, ids in enumerate(seeds) if service.knows(ids)]
@@ -77,7 +79,7 @@ class LinkIndexes:
                 keys: dict[tuple[str, Direction, RecordIds], int] = {
                     (service.name, direction, seeds[place]): place for place in able
                 }
-                links = {keys[key]: linked for key, linked in self._links.get(keys).items()}
+                links = {keys[key]: linked for key, linked in self._links.get(keys, within).items()}
                 answers.append(Answers(service, direction, able, links))
 
         async def ask(one: Answers, places: Sequence[int]) -> None:
@@ -187,13 +189,13 @@ class Candidate:
     def ids(self) -> RecordIds:
         """Its identifiers; those of its certain name hold."""
         known = dict(one.split(":", 1) for one in (*sorted(self.names), self.name))
-        return RecordIds(pmid=known.get("pmid", ""), doi=known.get("doi", ""), preprint_number=known.get("ppr", ""))
+        return RecordIds(**{field: known.get(kind, "") for kind, field in _FIELDS.items()})
 
 
 def merged(answers: Sequence[Answers], said: Iterable[PaperNames], seeds: Sequence[RecordIds]) -> list[Candidate]:
-    """Every paper that is listed, once, without the seeds themselves: first what most of them are linked to, then what
-    most services list, then the newest (the highest PMID), of similar papers the most similar. `said` are names that
-    mean one paper."""
+    """Every paper that is listed, once, without the seeds themselves: first what most of them are linked to, then, if
+    there are several, what most services list, then the newest (the highest PMID), of similar papers the most similar.
+    `said` are names that mean one paper."""
     identities = Identities(said)
     found, keys = dict[str, Candidate](), dict[PaperNames, str]()
     own = {identities.of(names_of_ids(one)) for one in seeds}
@@ -210,12 +212,13 @@ def merged(answers: Sequence[Answers], said: Iterable[PaperNames], seeds: Sequen
 
     def order(one: Candidate) -> tuple[object, ...]:
         rank, (kind, _, number) = one.rank if "similar" in one.seeds else 0, one.name.partition(":")
-        return -one.count, -len(one.services), rank, -int(number) if kind == "pmid" else 0, one.name
+        services = len(one.services) if len(seeds) > 1 else 0
+        return -one.count, -services, rank, -int(number) if kind == "pmid" else 0, one.name
 
     return sorted(found.values(), key=order)
 
 
 def names_of_ids(ids: RecordIds) -> PaperNames:
     """What services call a paper with these identifiers, at least a PMID or a DOI."""
-    given = {"pmid": ids.pmid, "doi": ids.doi, "ppr": ids.preprint_number}
-    return frozenset(f"{kind}:{number}" for kind, number in given.items() if number)
+    given = ids._asdict()
+    return frozenset(f"{kind}:{given[field]}" for kind, field in _FIELDS.items() if given[field])

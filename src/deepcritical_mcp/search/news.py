@@ -16,6 +16,7 @@ from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, Progress, no_progress, seconds_before
 from deepcritical_mcp.errors import DeepCriticalError, InvalidInputError, ProviderError
+from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import (
     NEWS_LABELS,
     NOTICE_LABELS,
@@ -35,7 +36,9 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.models.search_log import WATCH_TOOL
 from deepcritical_mcp.net.fields import mapping_of, texts_of
+from deepcritical_mcp.search.documents import DocumentId, LinkKind, Round
 from deepcritical_mcp.search.pipeline import SourceSearch
+from deepcritical_mcp.search.snowballing import follow
 from deepcritical_mcp.search.witness import OutageRemark, Witness, has_askable_status, status_fields
 from deepcritical_mcp.text import clipped, counted
 
@@ -73,7 +76,8 @@ class WatchedSearch:
         if self.is_search:
             return self.name_of(self.queries[:1])
         linked = "papers that cite" if self.arguments.get("kind") == "cited_by" else "papers similar to"
-        return f"{self.title}: {linked} PMID {self.arguments.get('pmid', '')}"
+        paper = str(self.arguments.get("pmid", ""))
+        return f"{self.title}: {linked} {paper if '/' in paper else f'PMID {paper}'}"
 
     @property
     def queries(self) -> Sequence[str]:
@@ -325,19 +329,21 @@ class _Watch:
             raise InvalidInputError(f"{one.title} is switched off on this server.")
         if not one.is_search:
             held = {*await self._store.ids()}
-            pmid, kind, most = (one.arguments.get(name) for name in ("pmid", "kind", "max_results"))
-            result = await search.related(str(pmid), str(kind), int(str(most)), self._store, tool=WATCH_TOOL)
+            named, kind, most = (one.arguments.get(name) for name in ("pmid", "kind", "max_results"))
+            ids = RecordIds(doi=str(named)) if "/" in str(named) else RecordIds(pmid=str(named))
+            asked = Round([DocumentId(str(named), ids=ids)], cast("LinkKind", kind), int(str(most)), is_round=False)
+            result = await follow(search, asked, self._store, tool=WATCH_TOOL)
             await self._note(one, result, [item for item in result.evidence if item.id not in held], ())
             return
         # What earlier runs missed; then what was added since, or, if the source cannot tell, the search itself.
         kind = search.source.request
         kept = {name: value for name, value in one.arguments.items() if name not in ("offset", "since")}
-        asked = [*one.missed]
+        runs = [*one.missed]
         if one.since and "since" in kind.model_fields:
-            asked.append({**kept, "since": one.since, "max_results": kind.MAX_RESULTS})
+            runs.append({**kept, "since": one.since, "max_results": kind.MAX_RESULTS})
         elif not one.missed:
-            asked.append(kept)
-        for arguments in asked:
+            runs.append(kept)
+        for arguments in runs:
             await self._ask(one, search, {**arguments, "only_new": True})
 
     async def _ask(self, one: WatchedSearch, search: SourceSearch, arguments: Mapping[str, object]) -> None:

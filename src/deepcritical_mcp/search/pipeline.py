@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
@@ -17,7 +16,6 @@ from deepcritical_mcp.errors import (
     ConfigurationError,
     DeepCriticalError,
     EvidenceStoreError,
-    InvalidInputError,
     ProviderError,
     SessionBusyError,
     SessionFullError,
@@ -32,15 +30,7 @@ from deepcritical_mcp.models import (
     SearchResult,
     with_numbers_shown,
 )
-from deepcritical_mcp.search.citing import (
-    CITED_BY,
-    CitationIndexes,
-    Listing,
-    about_links,
-    linked_order,
-    pooled,
-)
-from deepcritical_mcp.search.documents import Round
+from deepcritical_mcp.search.citing import with_counts
 from deepcritical_mcp.search.linking import LinkIndexes
 from deepcritical_mcp.search.paging import Page, page_of, remarks_on_reach
 from deepcritical_mcp.search.search_steps import (
@@ -54,12 +44,10 @@ from deepcritical_mcp.search.search_steps import (
     gather,
     new_entry,
     provider_reports,
-    search_failure,
 )
-from deepcritical_mcp.search.snowballing import follow
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.sources.base import SearchRequest, Source
-from deepcritical_mcp.sources.lookup import CitingDocuments
+from deepcritical_mcp.sources.lookup import CitationCounter
 from deepcritical_mcp.text import counted
 
 if TYPE_CHECKING:
@@ -73,16 +61,15 @@ logger = logging.getLogger(__name__)
 class SourceSearch:
     """Searches a source for a query and its variants, and keeps the results in the caller's session.
 
-    A search takes at most `seconds` where no deadline is set around it. `citations` are asked, besides the source, who
-    cites a paper; with `counts`, also how often those of every search have been cited. `links` are asked about
-    those of many papers.
+    A search takes at most `seconds` where no deadline is set around it. `links` are asked for the papers
+    that are linked to others, and `counter` how often those have been cited; with `counts`, also those of every search.
     """
 
     source: Source
     seconds: float = 45.0
     witness: Witness = field(default_factory=Witness)
-    citations: CitationIndexes = field(default_factory=CitationIndexes)
     links: LinkIndexes = field(default_factory=LinkIndexes)
+    counter: CitationCounter | None = None
     counts: bool = False
 
     async def search(
@@ -166,98 +153,6 @@ class SourceSearch:
         recording.ended(result, new=kept.new, known=[*page.known, *filter(None, held)])
         return result
 
-    async def follow(self, asked: Round, session: EvidenceStore, *, progress: Progress = no_progress) -> SearchResult:
-        """See `snowballing.follow`."""
-        return await follow(self, asked, session, progress)
-
-    async def related(
-        self,
-        id: str,
-        kind: str,
-        max_results: int,
-        session: EvidenceStore,
-        *,
-        tool: str = "pubmed_related",
-        progress: Progress = no_progress,
-    ) -> SearchResult:
-        """Records that the source links to `id`, kept in the session; relevance is similarity to its title. `kind` is
-        one of `source.links`.
-
-        Raises:
-            InvalidInputError: there is no record with this id.
-            ProviderError: the links or their records could not be fetched.
-        """
-        source, most = self.source, self.source.request.MAX_RESULTS
-        id = source.known_id(id)
-        if not 1 <= max_results <= most:
-            raise InvalidInputError(f"max_results: 1 to {most}, got {max_results}.")
-        query = f"{source.links[kind]} {source.named(id)}"
-        entry = new_entry(
-            tool,
-            [(query, "")],
-            kind="citations",
-            source=source.name,
-            title=source.title,
-            filters=(f"at most {max_results} results",),
-            request=json.dumps({"pmid": id, "kind": kind, "max_results": max_results}),
-        )
-        async with Recording(entry, session, progress) as recording:
-            await progress(0.05, f"asking {source.title} for {query}")
-            asked = await self._linked(id, kind, max_results)
-            recording.listed(asked)
-            result = await self._related(id, asked, max_results, session, recording)
-        return recording.with_problem(result)
-
-    async def _related(
-        self, id: str, asked: Sequence[Listing], max_results: int, session: EvidenceStore, recording: Recording
-    ) -> SearchResult:
-        source, query = self.source, recording.entry.queries[0].query
-        linked, reported = pooled(asked, query)
-        wanted = linked.ids[:max_results]
-        recording.note(total=linked.total, examined=len(wanted))
-        await recording.progress(0.4, f"fetching {len(wanted)} of {linked.total:,} records")
-        records, missing = await gather(source, linked, wanted, session, also=[id])
-        if id not in records:
-            name = source.named(id)
-            raise InvalidInputError(f"{source.title} has no record with {name}. Check the number, or search by title.")
-        seed = records[id]
-        found = [records[one].but(found_by=linked.found_by[one]) for one in wanted if one in records]
-        kept = await self.keep(found, seed.title, linked, session, recording, [seed])
-        remarks = about_links(seed, source.named(id), asked, query, linked.total, len(kept.evidence), len(wanted))
-        reports = [one.report for one in asked]
-        reports += [one for one in kept.counters if one.name not in {report.name for report in reports}]
-        result = SearchResult(
-            session_id=session.session_id,
-            query=query,
-            evidence=kept.evidence,
-            queries=with_numbers_shown(reported, kept.evidence),
-            total_found=linked.total,
-            errors=(*(one.error.message for one in asked if one.error), *missing, *kept.errors),
-            warnings=_unique(remarks, kept.problems, session.warnings()),
-            duplicates_removed=len(kept.ids) - len(kept.evidence),
-            ordered_by=linked_order(asked, query),
-            related=kept.related,
-            providers=tuple(reports),
-        )
-        recording.ended(result, new=kept.new)
-        return result
-
-    async def _linked(self, id: str, kind: str, max_results: int) -> list[Listing]:
-        """What the source lists; if that is fewer papers than wanted, or an outage, also who cites the paper according
-        to others. ProviderError if the source does not answer and nobody else lists any."""
-        source = self.source
-        own, others = Listing(source.name, source.title), list[Listing]()
-        try:
-            ids = tuple(await source.related(id, kind))
-            own = replace(own, found=CitingDocuments(len(ids), ids))
-        except ProviderError as error:
-            own = replace(own, error=search_failure(source, error))
-        if kind == CITED_BY and len(own.found.ids) < max_results:
-            others = await self.citations.citing(id, seconds=self.seconds)
-        if own.error and not any(one.all_ids for one in others):
-            raise own.error
-        return [own, *others]
-
     async def keep(
         self, found: Records, query: str, ranking: Ranking, session: EvidenceStore, call: Recording, omitted: Records
     ) -> Kept:
@@ -292,8 +187,8 @@ class SourceSearch:
             by_id[item.id] = same.but(found_by=tuple(sorted(numbers)))
         kept = Kept(tuple(by_id.values()), tuple(item.id for item in items), new, related, tuple(errors))
         call.note(ids=tuple(dict.fromkeys((*kept.ids, *call.entry.ids))), new=kept.new)
-        if self.counts or call.entry.kind == "citations":
-            kept = await self.citations.with_counts(kept, seconds=self.seconds)
+        if self.counter and (self.counts or call.entry.kind == "citations"):
+            kept = await with_counts(self.counter, kept, seconds=self.seconds)
         await call.progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
         return kept
 

@@ -45,7 +45,6 @@ from deepcritical_mcp.urls import without_secrets
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
-    from deepcritical_mcp.search.citing import Listing
 
 RANK_CONSTANT = 60
 """k of reciprocal rank fusion, as Cormack, Clarke and Büttcher (SIGIR 2009) chose it."""
@@ -403,16 +402,6 @@ class Recording:
             told["translation"] = answer.translation if answer.translation != answer.sent else ""
             told["detail"] = "; ".join(filter(None, (answer.detail, *failed)))
             queries.append(query.model_copy(update={"detail": one.error.message} if one.error else told))
-        self.note(queries=tuple(queries), title=title)
-
-    def listed(self, asked: Sequence[Listing]) -> None:
-        """What each service says about the papers linked to one, instead of the only query."""
-        query, queries = self.entry.queries[0], list[LoggedQuery]()
-        for one in asked:
-            told = {**_OK, "results": one.found.total, "detail": f"answered by {one.title}"}
-            told = {"detail": f"{one.title}: {one.error.message}"} if one.error else told
-            queries.append(query.model_copy(update=told))
-        title = " and ".join(one.title for one in asked if not one.error) or self.entry.title
         self.note(queries=tuple(queries), title=title)
 
     def ended(self, result: SearchResult, *, new: int, known: Sequence[str] = ()) -> None:

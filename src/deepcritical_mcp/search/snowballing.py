@@ -1,15 +1,24 @@
-"""A round of citation searching (snowballing): the papers that many papers cite, and those that cite them."""
+"""The papers that are linked to one paper, or to many: a round of citation searching (snowballing)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import anyio
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.deadline import LINKS, NAMES, TO_KEEP_RESULTS, Progress, seconds_before, seconds_for
+from deepcritical_mcp.deadline import (
+    LINKS,
+    LINKS_OF_ONE,
+    NAMES,
+    TO_KEEP_RESULTS,
+    Progress,
+    no_progress,
+    seconds_before,
+    seconds_for,
+)
 from deepcritical_mcp.errors import AllProvidersFailedError, InvalidInputError
 from deepcritical_mcp.export.flow_numbers import citation_rounds
 from deepcritical_mcp.identifiers import RecordIds
@@ -20,13 +29,17 @@ from deepcritical_mcp.models import (
     Publication,
     QueryReport,
     SearchResult,
+    is_marked,
     matches_mark,
+    status_label,
     with_numbers_shown,
 )
 from deepcritical_mcp.models.publication import QUERY_LIMIT
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
-from deepcritical_mcp.search.documents import MARKED, MAX_PAPERS, LinkKind, Round
+from deepcritical_mcp.models.search_log import WATCH_TOOL
+from deepcritical_mcp.search.documents import MARKED, MAX_PAPERS, Round
 from deepcritical_mcp.search.linking import (
+    KEPT,
     LISTS,
     NOT_FINDABLE,
     Answers,
@@ -46,16 +59,17 @@ if TYPE_CHECKING:
 
 _TITLES = 3
 """Papers by whose titles the relevance of what is found is measured."""
-_DIRECTIONS: Mapping[LinkKind, tuple[Direction, ...]] = {
-    "similar": ("similar",),
-    "cited_by": ("cited_by",),
-    "references": ("references",),
-    "citations": ("cited_by", "references"),
-}
 
 
-async def follow(search: SourceSearch, asked: Round, session: EvidenceStore, progress: Progress) -> SearchResult:
-    """A page of the papers linked to some papers, kept in the session; the round is in its log, however it ends.
+async def follow(
+    search: SourceSearch,
+    asked: Round,
+    session: EvidenceStore,
+    *,
+    tool: str = "pubmed_related",
+    progress: Progress = no_progress,
+) -> SearchResult:
+    """A page of the papers linked to some papers, kept in the session; what was asked is in its log, however it ends.
 
     The warnings say how many candidates there are and how many of them are new to the session; the papers themselves
     are not among them. `errors` name services that did not answer about all papers.
@@ -66,29 +80,33 @@ async def follow(search: SourceSearch, asked: Round, session: EvidenceStore, pro
     """
     own = (await session.publications(await session.ids())).values()
     seeds, titles, told = await _seeds(search.links, asked, own, session)
-    earlier = [one.verdict for one in citation_rounds(await session.search_log(), own)][-1:]
-    directions, papers = _DIRECTIONS[asked.kind], counted(len(seeds), "paper")
-    what = f"articles {' or '.join(LISTS[one] for one in directions)}".replace(" or that ", " or ")
+    rounds = citation_rounds(await session.search_log(), own) if asked.is_round else []
+    earlier = [one.verdict for one in rounds[-1:]]
+    directions: tuple[Direction, ...] = ("cited_by", "references") if asked.kind == "citations" else (asked.kind,)
     named = ", ".join(_shown(one) for one in seeds)
-    request = {"ids": [one.name for one in asked.papers], "kind": asked.kind, "max_results": asked.max_results}
+    papers = named if len(seeds) == 1 else counted(len(seeds), "paper")
+    what = f"articles {' or '.join(LISTS[one] for one in directions)}".replace(" or that ", " or ")
+    who = {"ids": [one.name for one in asked.papers]} if asked.is_round else {"pmid": seeds[0].pmid or seeds[0].doi}
     entry = new_entry(
-        "pubmed_related",
+        tool,
         [(f"{what} {named}", "")],
         kind="citations",
         source=search.source.name,
         title=search.source.title,
         filters=(*["only results new to the session"][: asked.only_new], f"at most {asked.max_results} results"),
         first=asked.offset + 1,
-        request=json.dumps(request),
+        request=json.dumps({**who, "kind": asked.kind, "max_results": asked.max_results}),
     )
     async with Recording(entry, session, progress) as recording:
         await progress(0.05, f"asking {len(search.links.services)} services for {what} {papers}")
-        answers = await search.links.answers(seeds, directions, seconds=seconds_for(LINKS, cap=search.seconds))
+        seconds = seconds_for(LINKS if len(seeds) > 1 else LINKS_OF_ONE, cap=search.seconds)
+        within = 0.0 if tool == WATCH_TOOL else KEPT
+        answers = await search.links.answers(seeds, directions, seconds=seconds, within=within)
         problems = _problems(answers)
         if not any(one.links for one in answers):
             _note(recording, answers, (), named)
             causes = [one.error for one in answers if one.error]
-            told = " ".join(problems.values()) or "No service that knows links is switched on."
+            told = " ".join(problems.values()) or f"No service that is switched on can be asked for {what} {papers}."
             raise AllProvidersFailedError(told, causes)
         candidates, remarks = await _candidates(search.links, answers, seeds)
         _note(recording, answers, candidates, named)
@@ -96,19 +114,23 @@ async def follow(search: SourceSearch, asked: Round, session: EvidenceStore, pro
         result = page.but(
             query=f"{what} {papers}",
             errors=(*problems.values(), *page.errors),
-            warnings=(
-                *told,
-                *page.warnings,
-                *remarks,
-                *_unasked(answers, len(seeds)),
-                *earlier,
-                *session.warnings(),
+            warnings=(*told, *page.warnings, *remarks, *_unasked(answers, len(seeds)), *earlier, *session.warnings()),
+            ordered_by=_order(asked, len(seeds)),
+            providers=tuple(
+                ProviderReport(name=name, status=one.status, results=one.results)
+                for name, one in zip(dict.fromkeys(one.service.name for one in answers), page.queries, strict=True)
             ),
-            ordered_by=f"to how many of {papers} each is linked, then by how many services",
-            providers=tuple(_providers(answers, page.queries)),
         )
         recording.ended(result, new=recording.entry.new, known=recording.entry.ids)
     return recording.with_problem(result)
+
+
+def _order(asked: Round, seeds: int) -> str:
+    if seeds > 1:
+        return f"to how many of {seeds:,} papers each is linked, then by how many services"
+    if asked.kind == "similar":
+        return "the most similar first, as PubMed has them"
+    return "the newest in PubMed first, then what PubMed does not have"
 
 
 async def _seeds(
@@ -136,6 +158,11 @@ async def _seeds(
             seeds.setdefault(full.pmid or full.doi, full)
         else:
             told.append(f"{_shown(ids)} was left out: {whys.get(ids, 'it has neither a PMID nor a DOI.')}")
+        if record and is_marked(record.status):
+            told.append(f"{_shown(full)} itself is marked {status_label(record.status)}.")
+    unread = [why for ids, why in whys.items() if ids not in records and why != NO_RECORD]
+    if unread:
+        told.append(f"The status of {counted(len(unread), 'paper')} is unchecked: {unread[0]}")
     if not seeds:
         raise InvalidInputError(" ".join(told) or 'Pass pmid, or ids: PMIDs, DOIs, evidence ids or "marked:included".')
     return [*seeds.values()], [one.title for one in records.values()][:_TITLES], told
@@ -211,21 +238,25 @@ async def _page(
     skipped = [ids[place] for place in range(asked.offset, last) if place not in places]
     recording.note(total=total, examined=max(0, last - asked.offset))
     await recording.progress(0.5, f"fetching {len(places)} of {total:,} records")
-    chosen, after = {findable[place].ids: findable[place] for place in places}, [place + 1 for place in places]
+    chosen = {findable[place].ids: findable[place] for place in places}
+    after = {findable[place].ids: place + 1 for place in places}
     records, whys = await _records(search.links, [*chosen], session)
     services = tuple(dict.fromkeys(one.service.title for one in answers))
     found_by = {ids: tuple(chosen[ids].services) for ids in records}
     ranking = Ranking((), total, True, {}, {}, 0, {}, services)
     found = [one.model_copy(update={**WITHOUT_DECISION, "found_by": found_by[ids]}) for ids, one in records.items()]
     kept = await search.keep(found, clipped(question, QUERY_LIMIT), ranking, session, recording, stubs)
-    evidence = _with_counts(kept, [chosen[one] for one in records])
-    following = dict(
-        zip(kept.ids, (place for one, place in zip(chosen, after, strict=True) if one in records), strict=True)
-    )
+    evidence = _with_counts(kept, [chosen[one] for one in records]) if asked.is_round else kept.evidence
+    following = {id: after[one] for id, one in zip(kept.ids, records, strict=True)}
     recording.note(ids=(*recording.entry.ids, *skipped))
-    lost = [f"{_shown(one)} could not be fetched: {whys[one]}" for one in chosen if one not in records]
+    lost = dict[str, list[str]]()
+    for one in (one for one in chosen if one not in records):
+        lost.setdefault(whys[one], []).append(_shown(one))
     new, of = ids.count(""), counted(total, "candidate")
     remarks = [f"{of}, each counted once: {new:,} new to this session, {total - new:,} already in it."]
+    if not candidates:
+        what = clipped(" or ".join(one.query for one in recording.entry.queries), QUERY_LIMIT)
+        remarks = [f"No {what} are listed by {recording.entry.title}."]
     if hidden := len(candidates) - total:
         remarks.append(f"{counted(hidden, 'more paper')} cannot be shown: no PMID or DOI of them is known.")
     return SearchResult(
@@ -234,7 +265,7 @@ async def _page(
         evidence=evidence,
         queries=with_numbers_shown(_reports(answers), evidence),
         total_found=total,
-        errors=(*lost, *kept.errors),
+        errors=(*(f"{', '.join(some)} could not be fetched: {why}" for why, some in lost.items()), *kept.errors),
         warnings=(*remarks, *kept.problems),
         duplicates_removed=len(skipped) + len(kept.ids) - len(evidence),
         already_known=len(skipped),
@@ -260,8 +291,9 @@ def _with_counts(kept: Kept, candidates: Sequence[Candidate]) -> tuple[Evidence,
 
 def _unasked(answers: Sequence[Answers], seeds: int) -> Iterator[str]:
     """What could not be followed, by no fault of the services."""
-    if unnamed := sum(linked.unnamed for one in answers for linked in one.links.values()):
-        yield f"Services count {counted(unnamed, 'more link')} without saying to what, e.g. to books and reports."
+    for title, own in _by_service(answers).items():
+        if unnamed := sum(linked.unnamed for one in own for linked in one.links.values()):
+            yield f"{title} counts {counted(unnamed, 'more link')} than it lists, e.g. to theses, books and reports."
     unasked = {one.service.title: seeds - len(one.wanted) for one in answers if len(one.wanted) < seeds}
     for title, count in unasked.items():
         yield f"{title} could not be asked about {count:,} of the papers: they have no number that it knows."
@@ -281,7 +313,9 @@ def _problems(answers: Sequence[Answers]) -> dict[str, str]:
     for title, own in _by_service(answers).items():
         missing = {place for one in own for place in one.wanted if place not in one.links}
         if errors := [one.error.message for one in own if one.error]:
-            found[title] = f"{title} has not answered about {len(missing)} of {len(own[0].wanted)} papers: {errors[0]}"
+            of = len(own[0].wanted)
+            about = f" about {len(missing)} of {of} papers" if of > 1 else ""
+            found[title] = f"{title} has not answered{about}: {errors[0]}"
     return found
 
 
@@ -296,10 +330,3 @@ def _reports(answers: Sequence[Answers]) -> list[QueryReport]:
         )
         for number, (title, own) in enumerate(_by_service(answers).items(), start=1)
     ]
-
-
-def _providers(answers: Sequence[Answers], reports: Sequence[QueryReport]) -> Iterator[ProviderReport]:
-    """The same under the wire names of the services."""
-    names = dict.fromkeys(one.service.name for one in answers)
-    for name, one in zip(names, reports, strict=True):
-        yield ProviderReport(name=name, status=one.status, results=one.results)

@@ -334,7 +334,6 @@ class Source(Service, Generic[Request]):
             record; 0 if only a first page is available.
         id_name: what an id is called, e.g. "PMID".
         needs_status_check: whether a `Witness` is asked for the status of its records whenever a search finds them.
-        links: kinds of links between records, each with what it lists, e.g. "articles similar to".
         vocabulary: what query expansion looks concepts up in; None if the source has none.
         completer: finds the source's ids of documents known by other identifiers; None if there is no such service.
     """
@@ -348,7 +347,6 @@ class Source(Service, Generic[Request]):
     block: int = 200
     id_name: str = "id"
     needs_status_check: bool = False
-    links: Mapping[str, str] = {}
     vocabulary: Vocabulary | None = None
     completer: Completer | None = None
 
@@ -369,17 +367,9 @@ class Source(Service, Generic[Request]):
         """A placeholder for a record not fetched yet; enough to recognize it in a session."""
         raise NotImplementedError
 
-    def known_id(self, text: str) -> str:
-        """An id as the source spells it, from what a caller wrote; InvalidInputError if that is not an id."""
-        raise NotImplementedError
-
     def named(self, ids: str) -> str:
         """An id, or several, with their name: "PMID 7"; "NCT00000007" needs none."""
         return ids if ids.startswith(self.id_name) else f"{self.id_name} {ids}"
-
-    async def related(self, id: str, kind: str) -> Sequence[str]:
-        """The ids that are linked to `id`, best first; `kind` is one of `links`."""
-        raise NotImplementedError
 
     async def spelling(self, query: str) -> str:
         """Another spelling for a query that found nothing, "" if the source suggests none."""

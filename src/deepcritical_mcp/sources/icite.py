@@ -12,17 +12,17 @@ from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
 from deepcritical_mcp.net.client import ApiOfService, JsonService
 from deepcritical_mcp.net.fields import first_records, json_answer, number_of, text_at, text_of
 from deepcritical_mcp.sources.base import SourceCheck
-from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup, Direction, Linked, LinkLookup
+from deepcritical_mcp.sources.lookup import CitationCounter, Direction, Linked, LinkLookup
 from deepcritical_mcp.sources.settings import ICiteSettings
 
 NAME, TITLE = "icite", "iCite"
 SPACING = 0.21
 """Seconds between two starts; NIH publishes no limit."""
-_COUNT, _CITED_BY = "citation_count", "cited_by"
+_COUNT = "citation_count"
 _SAMPLE = "23456789"
 
 
-class ICite(JsonService, CitingLookup, LinkLookup):
+class ICite(JsonService, CitationCounter, LinkLookup):
     """iCite's API. It counts the citations that NIH's Open Citation Collection knows, all of them between PMIDs.
 
     `api` is at an address that ends in /api.
@@ -30,22 +30,11 @@ class ICite(JsonService, CitingLookup, LinkLookup):
 
     name = NAME
     title = TITLE
-    counts_citations = True
     links_at_once = 100
 
     api = ApiOfService(NAME, TITLE, lambda settings: settings.of(ICiteSettings).icite_base_url, SPACING)
 
-    async def citing(self, pmid: str, limit: int) -> CitingDocuments:
-        """The papers that cite one, those with the highest PMIDs first; none if iCite does not know the paper."""
-        row = (await self._papers([pmid], _COUNT, _CITED_BY)).get(pmid)
-        if row is None:
-            return CitingDocuments(0)
-        pmids = _listed(row.get(_CITED_BY))  # all of them are read: their number is told
-        return CitingDocuments(max(int(number_of(row.get(_COUNT)) or 0), len(pmids)), tuple(pmids[:limit]))
-
     async def counts(self, pmids: Sequence[str]) -> Mapping[str, int]:
-        if not pmids:
-            return {}
         rows = await self._papers(list(dict.fromkeys(pmids)), _COUNT)
         counts = ((pmid, number_of(row.get(_COUNT))) for pmid, row in rows.items())
         return {pmid: int(count) for pmid, count in counts if count is not None and count >= 0}
@@ -54,9 +43,9 @@ class ICite(JsonService, CitingLookup, LinkLookup):
         return bool(ids.pmid)
 
     async def links(self, papers: Sequence[RecordIds], direction: Direction) -> Sequence[Linked]:
-        rows = await self._papers([one.pmid for one in papers], direction)
-        listed = (_listed(rows.get(one.pmid, {}).get(direction)) for one in papers)
-        return [Linked(tuple(frozenset({f"pmid:{pmid}"}) for pmid in pmids)) for pmids in listed]
+        fields = (direction, _COUNT) if direction == "cited_by" else (direction,)
+        rows = await self._papers([one.pmid for one in papers], *fields)
+        return [_links_in(rows.get(one.pmid, {}), direction) for one in papers]
 
     async def _papers(self, pmids: Sequence[str], *fields: str) -> Mapping[str, Mapping[str, object]]:
         """What iCite says about papers, by PMID, in one request; it leaves out those that it does not know."""
@@ -78,6 +67,13 @@ class ICite(JsonService, CitingLookup, LinkLookup):
 
     def checks(self) -> tuple[SourceCheck, ...]:
         return (SourceCheck.answering(self.title, lambda: self.counts([_SAMPLE]), searches=False),)
+
+
+def _links_in(row: Mapping[str, object], direction: Direction) -> Linked:
+    """What a paper is linked to; the count of its citations, if it was asked for, may be higher than what is listed."""
+    pmids = _listed(row.get(direction))
+    count = int(number_of(row.get(_COUNT)) or 0)
+    return Linked(tuple(frozenset({f"pmid:{pmid}"}) for pmid in pmids), max(0, count - len(pmids)))
 
 
 def _listed(given: object) -> list[str]:

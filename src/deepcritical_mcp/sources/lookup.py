@@ -1,8 +1,8 @@
 """The interfaces of services that know something about documents, besides searching them, and of those that deliver
 full texts.
 
-A service implements those of `RecordLookup`, `ReferenceLookup`, `PlaceLookup`, `StatusLookup`, `CitingLookup`,
-`LinkLookup` and `NameLookup` that it can answer. All methods raise only ProviderError: an outage is never an empty
+A service implements those of `RecordLookup`, `ReferenceLookup`, `PlaceLookup`, `StatusLookup`, `LinkLookup`,
+`NameLookup` and `CitationCounter` that it can answer. All methods raise only ProviderError: an outage is never an empty
 answer.
 """
 
@@ -75,41 +75,19 @@ class StatusLookup(Service):
         """
 
 
-@dataclass(frozen=True)
-class CitingDocuments:
-    """Documents that cite one, newest or best first; `total` may be more than are listed.
-
-    `ids` are PMIDs; `records` are those of documents without one: preprints, theses and the like.
-    """
-
-    total: int
-    ids: tuple[str, ...] = ()
-    records: tuple[Publication, ...] = ()
-
-
-class CitingLookup(Service):
-    """Knows who cites a paper.
-
-    Attributes:
-        counts_citations: whether it also counts the citations of many papers at once.
-    """
-
-    counts_citations: bool = False
+class CitationCounter(Service):
+    """Counts how often papers have been cited."""
 
     @abstractmethod
-    async def citing(self, pmid: str, limit: int) -> CitingDocuments:
-        """At most `limit` documents that cite the paper, up to 1,000."""
-
     async def counts(self, pmids: Sequence[str]) -> Mapping[str, int]:
         """How often each of up to 200 papers has been cited, for those that the service counts."""
-        return {}
 
 
 Direction = Literal["similar", "cited_by", "references"]
 """Of links: to papers like one, to those that cite it, and to its references."""
 PaperNames = frozenset[str]
-"""What services call one paper, all that one of them says at once: "pmid:11", "doi:10.1/x", "ppr:PPR1", "openalex:W3",
-"place:…" (a `CitedPlace`, its parts separated by "|")."""
+"""What services call one paper, all that one of them says at once: "pmid:11", "doi:10.1/x", "pmcid:PMC1", "ppr:PPR1",
+"openalex:W3", "place:…" (a `CitedPlace`, its parts separated by "|")."""
 
 
 _NAMES = {"doi": normalize_doi, "pmid": normalize_pmid, "openalex": str.strip}

@@ -36,6 +36,7 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.models.documents import DocumentMetadata, FetchedDocument, SearchHit, SearchHits
 from deepcritical_mcp.search.documents import MARKED, MAX_PAPERS, DocumentId, LinkKind, Round
 from deepcritical_mcp.search.expansion.pubmed_syntax import uses_pubmed_syntax
+from deepcritical_mcp.search.snowballing import follow
 from deepcritical_mcp.sources.base import SearchRequest
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.request import AgeGroup, PubMedRequest, Sort, StudyFilter
@@ -63,7 +64,6 @@ from deepcritical_mcp.tools.arguments.params import (
     Query,
     Variants,
     Word,
-    evidence_id,
     id_parts,
     read_document_id,
 )
@@ -270,37 +270,25 @@ async def pubmed_related(
     session = await session_for(ctx, session_id)
     search = await search_of(ctx, "pubmed")
     parts = [one for some in (pmid, *ids) for one in ([some] if some.startswith(MARKED) else id_parts(some))]
-    if ids or offset or only_new or kind == "citations" or len(parts) != 1:
-        named = (one.removeprefix("pmc:") for one in parts)
-        papers = [DocumentId(one) if one.startswith(MARKED) else read_document_id(one)[0] for one in named]
-        asked = Round(papers, kind, max_results, offset, only_new)
-        result = await search.follow(asked, session.store, progress=progress_of(ctx))
-        return result.but(next_step=session.next_step(*_after_round(result, asked)))
-    held = {} if normalize_pmid(pmid) else await session.store.get([evidence_id(pmid)])
-    known = next((one.citation.pmid for one in held.values()), "")
-    if not (known or normalize_pmid(pmid)):
-        finder = f'pubmed_search with the DOI or title as query finds it, e.g. query="{clean_line(pmid)[:60]}".'
-        raise InvalidInputError(f'"{clean_line(pmid)[:40]}" is not a PMID. {finder}')
-    notes = [f"Read pmid={clean_line(pmid)} as its PMID {known}."] if known else []
-    result = await search.related(known or pmid, kind, max_results, session.store, progress=progress_of(ctx))
-    failed = [one.status == "failed" for one in result.queries]
-    who = "PubMed" if any(failed[:1]) else "One of the services"
-    again = f"{who} could not be asked who cites it: try again in a minute." if any(failed) else ""
-    if result.evidence:
-        most = min(PubMedRequest.MAX_RESULTS, result.total_found)
-        steps = [again, f"Pass max_results={most} for more." if max_results < most else "", FIND_AGAIN]
-    else:
-        steps = [again or "PubMed lists no such papers: try another kind, or pubmed_search with the paper's title."]
-    return result.but(next_step=session.next_step(*steps), warnings=(*notes, *result.warnings))
+    is_round = bool(ids) or kind == "citations" or len(parts) != 1 or parts[0].startswith(MARKED)
+    named = (one.removeprefix("pmc:") for one in parts)
+    papers = [DocumentId(one) if one.startswith(MARKED) else read_document_id(one)[0] for one in named]
+    asked = Round(papers, kind, max_results, offset, only_new, is_round)
+    result = await follow(search, asked, session.store, progress=progress_of(ctx))
+    return result.but(next_step=session.next_step(*_after_round(result, asked)))
 
 
 def _after_round(result: SearchResult, asked: Round) -> Iterable[str]:
     if result.errors:
-        yield "Call again with the same ids: only what was not answered is asked again."
+        yield "Call again in a minute: only what was not answered is asked again."
     if result.evidence and result.next_offset >= 0:
         yield f"Continue with offset={result.next_offset}."
     if not result.evidence and not result.errors:
-        yield "There is nothing more here that is new." if asked.only_new else "There are no results at this offset."
+        nothing = "Nothing is listed: try another kind, or pubmed_search with the paper's title."
+        ended = "There is nothing more here that is new." if asked.only_new else "There are no results at this offset."
+        yield ended if result.total_found else nothing
+    if result.evidence and not asked.is_round:
+        yield FIND_AGAIN
     if asked.kind == "citations":
         more = 'follow ids=["marked:included"] with only_new=true until a round leads to nothing that is included'
         yield f'Mark what you include (add_evidence), then {more}: export_evidence format="search-log" says which did.'

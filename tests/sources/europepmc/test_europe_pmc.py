@@ -1,6 +1,6 @@
 """Europe PMC as a provider of full texts and records, over loopback."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import httpx
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from deepcritical_mcp.errors import ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice
-from deepcritical_mcp.sources.lookup import Copy, Wanted
+from deepcritical_mcp.sources.lookup import Copy, Linked, Wanted
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources.citing_wire import citations, citing, make_citations
 from tests.sources.full_text_wire import (
@@ -141,21 +141,12 @@ async def test_nothing_is_asked_for_what_it_cannot_know(http: httpx.AsyncClient)
     assert not records.accepts(RecordIds(nct="NCT00000001"))
 
 
-def play(listed: Answer, found: Answer | None = None) -> Callable[[Asked], Answer]:
-    """One answer to /citations, one to searches."""
-    return lambda asked: listed if asked.path.endswith("/citations") else found or results()
-
-
-async def test_a_document_of_another_source_is_known_by_its_pmid_and_asked_for_if_its_number_is_one(
-    http: httpx.AsyncClient,
-):
-    async with stand_in() as server:
-        row = hit(source="PMC", id="PMC9000001", pmid="31000001")
-        server.answer = play(citations(citing("PMC", "PMC9000001"), citing("ETH", "1) OR (SRC:MED")), results(row))
-        found = await make_citations(server.url, http).citing("11", 10)
-    assert found.ids[:1] == ("31000001",)
-    assert found.records == ()
-    assert server.asked[1].query["query"] == "(EXT_ID:PMC9000001 AND SRC:PMC)"
+async def test_what_cites_a_paper_is_named_by_every_number_that_it_has(http: httpx.AsyncClient):
+    rows = citing("MED", "12"), citing("PMC", "PMC9000001"), citing("PPR", "PPR500001"), citing("ETH", "1")
+    async with stand_in(citations(*rows)) as server:
+        found = await make_citations(server.url, http).links([RecordIds("11")], "cited_by")
+    named = ("pmid:12", "pmcid:PMC9000001", "ppr:PPR500001")
+    assert found == [Linked(tuple(frozenset({one}) for one in named), 1)]
 
 
 async def test_the_article_wins_over_its_preprint_where_both_match(http: httpx.AsyncClient):

@@ -98,7 +98,7 @@ async def test_links_come_closest_first_without_the_paper_itself(http: httpx.Asy
             {"id": "9", "score": 700},
             {"id": "9", "score": 700},
         ]
-        assert await eutilities(played.url, http).elink("5", linkname="pubmed_pubmed") == ["9", "8"]
+        assert await eutilities(played.url, http).elinks(["5"], linkname="pubmed_pubmed") == {"5": ["9", "8"]}
     params = played.asked[0][1]
     assert (params["dbfrom"], params["db"], params["id"], params["cmd"]) == ("pubmed", "pubmed", "5", "neighbor_score")
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from deepcritical_mcp.errors import InvalidInputError, ProviderResponseError
+from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import MAX_TRIAL_PAPERS, NO_TITLE, UNKNOWN_DATE, Publication, own_spans
 from deepcritical_mcp.reading import Reading
@@ -35,14 +35,6 @@ async def test_deeper_pages_are_asked_for_without_a_token(http: httpx.AsyncClien
     assert (sent["pageSize"], sent["countTotal"], sent["sort"]) == ("25", "true", "@relevance")
     assert sent["fields"] == "NCTId,NCTIdAlias,VersionHolder"
     assert "pageToken" not in sent
-
-
-def test_only_nct_numbers_are_ids():
-    trials = Trials(make_trials_client("http://127.0.0.1:1", httpx.AsyncClient()))
-    assert trials.known_id("nct 09000001") == "NCT09000001"
-    assert trials.stub("NCT09000001").id == "nct:NCT09000001"
-    with pytest.raises(InvalidInputError, match="not an NCT number"):
-        trials.known_id("ISRCTN12345678")
 
 
 FORMER = {"nctId": "NCT09000002", "briefTitle": "Zinc", "nctIdAliases": ["NCT00000009"]}

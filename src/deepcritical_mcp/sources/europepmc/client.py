@@ -105,9 +105,9 @@ class EuropePMCService(JsonService):
         is_long = len(query) > MAX_QUERY_STRING
         return await self._api.get("searchPOST" if is_long else "search", sent, read, kind=read_row, in_body=is_long)
 
-    async def linked(self, pmid: str, what: str, read_row: ReadRow[T], *, page_size: int) -> EuropePMCPage[T]:
+    async def linked(self, pmid: str, what: str, read_row: ReadRow[T]) -> EuropePMCPage[T]:
         """The "citations" of a paper, which are documents that cite it, or its "references"; at most 1,000."""
-        sent = {"page": "1", "pageSize": str(page_size), "format": "json"}
+        sent = {"page": "1", "pageSize": str(MAX_PAGE), "format": "json"}
         place = f"{what.removesuffix('s')}List.{what.removesuffix('s')}"
         read = partial(_page, read_row=read_row, place=place)
         return await self._api.get(f"MED/{pmid}/{what}", sent, read, kind=read_row)
@@ -149,19 +149,15 @@ def _page(
     return EuropePMCPage(records, int(total), following if has_more else "", len(rows) - len(records))
 
 
-def source_and_number(row: Mapping[str, object]) -> tuple[str, str] | None:
-    """Europe PMC's code of who a document is from, and its number there; None without them."""
-    source, number = text_at(row, "source"), text_at(row, "id")
-    return (source, number) if source and number else None
-
-
 def names_of(row: Mapping[str, object]) -> PaperNames:
     """What a document is called in a row of a list or of results; nothing if Europe PMC only has its title."""
     source, number = text_at(row, "source"), text_at(row, "id")
     pmid = normalize_pmid(number if source == "MED" else text_at(row, "pmid"))
     doi = normalize_doi(text_at(row, "doi"))
+    pmcid = normalize_pmcid(number) if source == "PMC" else ""
     named = (f"pmid:{pmid}" if pmid else "", f"doi:{doi}" if BARE_DOI.fullmatch(doi) else "")
-    return frozenset(filter(None, (*named, f"ppr:{number}" if source == PREPRINTS and number else "")))
+    own = (f"pmcid:{pmcid}" if pmcid else "", f"ppr:{number}" if source == PREPRINTS and number else "")
+    return frozenset(filter(None, (*named, *own)))
 
 
 def _error_of(code: int, message: str) -> ProviderError:

@@ -4,12 +4,11 @@ references."""
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmid, preprint_number
+from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentStatus, Publication
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.reading.reader_process import read_articles
@@ -27,11 +26,8 @@ from deepcritical_mcp.sources.europepmc.client import (
     identifier_terms,
     names_of,
     read_record,
-    source_and_number,
 )
 from deepcritical_mcp.sources.lookup import (
-    CitingDocuments,
-    CitingLookup,
     Copy,
     Direction,
     FullTextSource,
@@ -156,37 +152,17 @@ def _fields(known: Publication) -> dict[str, object]:
     return {name: getattr(known, name) for name in known.model_dump(exclude={"id", "texts"}, exclude_defaults=True)}
 
 
-MAX_RECORDS = 100
-"""Records of citing documents without a PMID that are fetched."""
-_SAFE = re.compile(r"[A-Za-z0-9._-]{1,60}")
-"""What can stand in a query as it is."""
+class EuropePMCCitations(EuropePMCService, LinkLookup, NameLookup):
+    """Europe PMC's /citations and /references, and the PMIDs of DOIs."""
 
-
-class EuropePMCCitations(EuropePMCService, CitingLookup, LinkLookup, NameLookup):
-    """Europe PMC's /citations and /references, the records of what cites a paper and has no PMID, and the PMIDs of
-    DOIs."""
-
-    steps = 2
     names_kind = "doi"
-
-    async def citing(self, pmid: str, limit: int) -> CitingDocuments:
-        """Documents in the order of Europe PMC. A second request fetches the first 100 of those without a PMID."""
-        page = await self.linked(pmid, "citations", source_and_number, page_size=min(limit, MAX_PAGE))
-        known: dict[str, None] = dict.fromkeys(filter(None, map(_pmid_of, page.records)))
-        others = [row for row in page.records if not _pmid_of(row) and _SAFE.fullmatch("".join(row))][:MAX_RECORDS]
-        query = " OR ".join(f"(EXT_ID:{number} AND SRC:{source})" for source, number in others)
-        found = (await self.search(query, read_record, page_size=len(others))).records if others else ()
-        by_id = {(record.source, record.id): record.publication for record in found}
-        records = [by_id[row] for row in others if row in by_id]
-        known |= dict.fromkeys(one.pmid for one in records if one.pmid)
-        return CitingDocuments(page.total, tuple(known), tuple(one for one in records if not one.pmid))
 
     def knows(self, ids: RecordIds) -> bool:
         return bool(ids.pmid)
 
     async def links(self, papers: Sequence[RecordIds], direction: Direction) -> Sequence[Linked]:
         what = "citations" if direction == "cited_by" else direction
-        page = await self.linked(papers[0].pmid, what, names_of, page_size=MAX_PAGE)
+        page = await self.linked(papers[0].pmid, what, names_of)
         named = tuple(filter(None, page.records))
         return [Linked(named, max(0, page.total - len(named)))]
 
@@ -196,7 +172,3 @@ class EuropePMCCitations(EuropePMCService, CitingLookup, LinkLookup, NameLookup)
         page = await self.search(" OR ".join(dois), names_of, page_size=size, result_type="lite")
         found = [(one, [several for several in page.records if one in several]) for one in names]
         return {one: frozenset[str]().union(*several) for one, several in found if several}
-
-
-def _pmid_of(row: tuple[str, str]) -> str:
-    return normalize_pmid(row[1]) if row[0] == "MED" else ""

@@ -95,21 +95,14 @@ class EUtilities:
         """The spelling that NCBI suggests for `term`; "" if it has no suggestion."""
         return await self._ask("espell.fcgi", {"db": "pubmed", "term": term}, read_espell)
 
-    async def elink(self, pmid: str, *, linkname: str) -> list[str]:
-        """PMIDs linked to `pmid` by `linkname`, e.g. "pubmed_pubmed_refs", the closest first, without `pmid`."""
-        linked = await self._links(pmid, linkname, lambda body: read_elink(body, linkname))
-        return [one for one in linked if one != pmid]
-
     async def elinks(self, pmids: Sequence[str], *, linkname: str) -> dict[str, list[str]]:
-        """The same for each of up to `MAX_IDS` papers, in one request; missing are those for which PubMed does not say
-        that the links are theirs alone."""
-        found = await self._links(tuple(pmids), linkname, lambda body: read_elinks(body, linkname))
-        return {pmid: [one for one in linked if one != pmid] for pmid, linked in found.items()}
-
-    async def _links(self, ids: str | tuple[str, ...], linkname: str, read: Callable[[bytes], T]) -> T:
-        params: dict[str, str | tuple[str, ...]] = {"dbfrom": "pubmed", "db": "pubmed", "id": ids, "linkname": linkname}
+        """PMIDs linked to each of up to `MAX_IDS` papers by `linkname`, e.g. "pubmed_pubmed_refs", the closest first,
+        without the paper itself; missing are papers for which PubMed does not say that the links are theirs alone."""
+        params: Params = {"dbfrom": "pubmed", "db": "pubmed", "id": tuple(pmids), "linkname": linkname}
         params |= {"retmode": "json", "cmd": "neighbor_score" if linkname == "pubmed_pubmed" else "neighbor"}
-        return await self._ask("elink.fcgi", params, read, in_body=isinstance(ids, tuple))
+        read = partial(read_elinks, pmids=pmids, linkname=linkname)
+        found = await self._ask("elink.fcgi", params, read, in_body=len(pmids) > 1)
+        return {pmid: [one for one in linked if one != pmid] for pmid, linked in found.items()}
 
     async def ecitmatch(self, citations: Sequence[str]) -> list[str]:
         """What PubMed has for each of `citations` ("journal|year|volume|first page|author"): a PMID; "" where it has
@@ -241,15 +234,14 @@ def read_esummary(body: bytes) -> dict[str, Mapping[str, object]]:
     return {uid: found for uid, one in result.items() if (found := mapping_of(one)) and "error" not in found}
 
 
-def read_elink(body: bytes, linkname: str) -> list[str]:
-    """The ids that `elink` with retmode=json lists under `linkname`, by score if there are scores."""
-    return _linked(_link_sets(body), linkname)
-
-
-def read_elinks(body: bytes, linkname: str) -> dict[str, list[str]]:
-    """The same for each id that has a list of its own."""
-    sets = [(texts_of(one.get("ids")), one) for one in _link_sets(body)]
-    return {ids[0]: _linked([one], linkname) for ids, one in sets if len(ids) == 1}
+def read_elinks(body: bytes, pmids: Sequence[str], linkname: str) -> dict[str, list[str]]:
+    """The ids that `elink` with retmode=json lists under `linkname`, by score if there are scores, for each of `pmids`
+    that has a list of its own."""
+    sets = _link_sets(body)
+    if len(pmids) == 1:
+        return {pmids[0]: _linked(sets, linkname)}
+    named = [(texts_of(one.get("ids")), one) for one in sets]
+    return {ids[0]: _linked([one], linkname) for ids, one in named if len(ids) == 1}
 
 
 def _link_sets(body: bytes) -> list[Mapping[str, object]]:

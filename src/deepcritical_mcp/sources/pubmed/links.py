@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from deepcritical_mcp.config import Settings
@@ -10,7 +10,13 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import Net
 from deepcritical_mcp.sources.lookup import Direction, Linked, LinkLookup
 from deepcritical_mcp.sources.pubmed.eutils import PROVIDER, EUtilities, eutilities, explain_refusal, ncbi_client
-from deepcritical_mcp.sources.pubmed.source import LINK_NAMES
+
+_NAMES: Mapping[Direction, str] = {
+    "similar": "pubmed_pubmed",
+    "cited_by": "pubmed_pubmed_citedin",
+    "references": "pubmed_pubmed_refs",
+}
+"""What E-utilities call each kind of links."""
 
 
 class PubMedLinks(LinkLookup):
@@ -33,8 +39,8 @@ class PubMedLinks(LinkLookup):
 
     async def links(self, papers: Sequence[RecordIds], direction: Direction) -> Sequence[Linked]:
         """See `LinkLookup`; a paper without a list of its own in the answer is asked for alone."""
-        pmids, linkname = [one.pmid for one in papers], LINK_NAMES[direction]
-        found = await self._eutils.elinks(pmids, linkname=linkname) if len(pmids) > 1 else {}
+        pmids, linkname = [one.pmid for one in papers], _NAMES[direction]
+        found = await self._eutils.elinks(pmids, linkname=linkname)
         for pmid in (one for one in pmids if one not in found):
-            found[pmid] = await self._eutils.elink(pmid, linkname=linkname)
+            found |= await self._eutils.elinks([pmid], linkname=linkname)
         return [Linked(tuple(frozenset({f"pmid:{one}"}) for one in found[pmid])) for pmid in pmids]

@@ -20,8 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.dates import current_date
-from deepcritical_mcp.errors import InvalidInputError, ProviderResponseError
-from deepcritical_mcp.identifiers import normalize_pmid
+from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.memory import SizedCache
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.cache import Cache, cache_key
@@ -99,14 +98,6 @@ class RecentRecords(SizedCache[str, tuple[str, bytes]]):
 
 
 _SORTS: dict[Sort, str] = {"relevance": "relevance", "date": "pub_date"}
-_LINKS = {
-    "similar": ("pubmed_pubmed", "articles similar to"),
-    "cited_by": ("pubmed_pubmed_citedin", "articles that cite"),
-    "references": ("pubmed_pubmed_refs", "references of"),
-}
-"""By kind: its name in E-utilities, and what it lists."""
-LINK_NAMES = {kind: name for kind, (name, _) in _LINKS.items()}
-
 _ABOUT_STATUS = ("retract", "concern")
 """Words of queries that may ask for the status of records: records sent earlier could contradict what they find."""
 
@@ -122,7 +113,6 @@ class PubMed(Source[PubMedRequest]):
     request = PubMedRequest
     two_step = True
     id_name = "PMID"
-    links = {kind: lists for kind, (_, lists) in _LINKS.items()}  # noqa: RUF012
 
     def __init__(self, eutils: EUtilities, mesh: Vocabulary | None = None, completer: Completer | None = None) -> None:
         self.vocabulary, self.completer = mesh, completer
@@ -193,15 +183,6 @@ class PubMed(Source[PubMedRequest]):
 
     def stub(self, id: str) -> Publication:
         return Publication.of("abstract", NO_ABSTRACT, provider=PROVIDER, source="pubmed", title=NO_TITLE, pmid=id)
-
-    def known_id(self, text: str) -> str:
-        if not (pmid := normalize_pmid(text)):
-            raise InvalidInputError(f'"{clean_line(text)[:40]}" is not a PMID: a PMID is a number such as 31978945.')
-        return pmid
-
-    async def related(self, id: str, kind: str) -> Sequence[str]:
-        """PMIDs of similar articles (closest first), of those that cite `id` (newest first), or of its references."""
-        return await self._eutils.elink(id, linkname=LINK_NAMES[kind])
 
     async def spelling(self, query: str) -> str:
         return await self._eutils.espell(query)

@@ -14,7 +14,7 @@ from typing import cast
 import httpx
 
 from deepcritical_mcp.dates import current_date
-from deepcritical_mcp.errors import InvalidInputError, ProviderError, ProviderRequestError, ProviderResponseError
+from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmid, normalize_trial
 from deepcritical_mcp.models import (
     MAX_TRIAL_PAPERS,
@@ -431,12 +431,6 @@ class Trials(TrialsService, Source[TrialRequest]):
     def stub(self, id: str) -> Publication:
         fields = {"source": "trial", "title": NO_TITLE, "nct": id.upper()}
         return Publication.of("registration", NO_ABSTRACT, provider=NAME, **fields)
-
-    def known_id(self, text: str) -> str:
-        number = normalize_trial(text)
-        if not NCT_NUMBER.fullmatch(number):
-            raise InvalidInputError(f'"{clean_line(text)[:40]}" is not an NCT number such as NCT02130466.')
-        return number
 
     def checks(self) -> Sequence[SourceCheck]:
         sample = {"pageSize": "1", "fields": "NCTId"}
