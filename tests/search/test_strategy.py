@@ -39,6 +39,8 @@ TWO_LINES = [("1", '"Gout"[mh] OR gout*[tiab]'), ("2", "colchicine[tiab]"), ("3"
         "Search number,Query,Sort By,Filters,Search Details,Results,Time\n3,#1 AND #2,,,x,5,10:00:00\n"
         '2,colchicine[tiab],,,x,55,10:00:00\n1,"""Gout""[mh] OR gout*[tiab]",,,x,99,10:00:00',
         '"Gout"[mh] OR gout*[tiab]\ncolchicine[tiab]\n#1 AND #2',
+        '(1) "Gout"[mh] OR gout*[tiab]\n(2) colchicine[tiab]\n(3) 1 AND 2',
+        '1. "Gout"[mh] OR gout*[tiab] 2. colchicine[tiab] 3. 1 AND 2',
     ],
 )
 def test_lines_are_read_in_any_dress(pasted: str) -> None:
@@ -80,6 +82,13 @@ SOUND = (
         (f"({SOUND}", [("1", "unbalanced_brackets")]),
         (SOUND.replace('"Gout"', '"Gout'), [("1", "unbalanced_quotes")]),
         ("gout[tiabs]", [("1", "unknown_tag")]),
+        ("gout[tiab] ORpodagra[tiab]", [("1", "no_operator")]),
+        ("gout[tiab], podagra[tiab]", [("1", "foreign_sign"), ("1", "no_operator")]),
+        ("wom?n[tiab] OR 'gout'[tiab] OR tumo#r[ti] OR NEAR/3 flare[ti]", [("1", "foreign_sign")]),
+        ('"Arthritis, Gouty"[mh] OR sofosbuvir/velpatasvir[nm] OR "what?"[ta]', []),
+        ("gout and podagra", [("1", "lower_case_operator")]),
+        ("gout or podagra[tiab]", [("1", "lower_case_operator")]),
+        ("1. a[ti]\n2. b[ti]\n3. 1 AND 2 Filters: Humans, English", [("", "history_filters")]),
         ("(a[ti] OR b[ti])[tiab]", [("1", "tag_on_group")]),
         ("[tiab] AND a[ti]", [("1", "dangling_operator"), ("1", "tag_without_term")]),
         ("a[ti] AND b[ti] OR c[ti]", [("1", "mixed_operators")]),
@@ -112,7 +121,11 @@ def test_errors_of_form_are_named_with_their_line(strategy: str, found: Sequence
     [
         ("gout*[tiab] OR podagra[tiab]", "no_heading", "gout*[tiab], podagra[tiab]"),
         ('"Gout"[mh] OR "Hyperuricemia"[mh]', "no_free_words", ""),
-        ('"Gout"[mh] OR paediatric[tiab]', "spelling", "paediatric (pediatric)"),
+        (
+            '"Gout"[mh] OR paediatric[tiab] OR ischaemi*[tiab]',
+            "spelling",
+            "paediatric (pediatric), ischaemi* (ischemi*)",
+        ),
         ('"Gout"[mh] OR strokes[tiab] OR attack[tiab] OR flare*[tiab]', "number", "strokes (stroke), attack (attacks)"),
         ('"Gout"[mh] OR flare*[tiab] OR "flare*"[tiab]', "repeated", "flare*[tiab]"),
         ("english[la]", "limit", "limit of language"),
@@ -333,6 +346,7 @@ async def test_seeds_are_what_is_marked_in_the_session() -> None:
         ("TITLE-ABS-KEY(gout)", "syntax of Scopus"),
         ("((", "no search term"),
         ("\n".join(f"{n}. a" for n in range(1, 200)), "at most 150 lines"),
+        ("1. a\n2. b\n2. c\n3. 1 AND 2", "numbers 1, 2, 2, 3. Number each once"),
         ("\n".join(["1. abcdefgh", *(f"{n}. #{n - 1} OR #{n - 1}" for n in range(2, 40))]), "more than 60,000"),
         (" AND b OR ".join(["a"] * 2_000), "nested too deeply"),
     ],
@@ -376,7 +390,15 @@ def test_a_report_fits_and_says_what_was_left_out(limit: int) -> None:
         ("gout[ti] NOT 2020/06/01:2021/05/31[dp]", "wos", "TI=(gout)"),
         ("gout[ti] AND (english[la] OR french[la])", "embase", "gout:ti AND ([english]/lim OR [french]/lim)"),
         ("anti-inflammator*[ti]", "central", "(anti NEXT inflammator*):ti"),
+        (
+            "gout flare and colchicine OR zinc",
+            "wos",
+            "((ALL=(gout) AND ALL=(flare)) AND ALL=(colchicine)) OR ALL=(zinc)",
+        ),
+        ("eng[la] AND fre[la]", "scopus", "LANGUAGE(english) AND LANGUAGE(french)"),
+        ("eng[la] AND chinese[la]", "europepmc", "LANG:eng AND LANG:chi"),
+        ("crohn's disease[ti] OR arthrit*[mh]", "embase", '"crohn\'s disease":ti OR arthrit*:ti,ab,kw'),
     ],
 )
-def test_no_more_is_excluded_than_the_strategy_excludes(strategy: str, target: Target, text: str) -> None:
+def test_terms_and_what_not_excludes_are_written_as_pubmed_reads_them(strategy: str, target: Target, text: str) -> None:
     assert translated(read_strategy(strategy), target).text == text

@@ -18,9 +18,9 @@ from deepcritical_mcp.models import Publication, StrategyPart, StrategyProblem, 
 from deepcritical_mcp.search.expansion.pubmed_syntax import NUMBERED, other_database
 from deepcritical_mcp.search.record_finder import Lookup, RecordFinder
 from deepcritical_mcp.search.strategy.lines import Strategy, concept_terms, read_strategy
-from deepcritical_mcp.search.strategy.missed import record_headings, words_that_find
+from deepcritical_mcp.search.strategy.missed import PERHAPS, record_headings, words_that_find
 from deepcritical_mcp.search.strategy.problems import KINDS, form_problems, named, press_problems, problem
-from deepcritical_mcp.search.strategy.syntax import Term, Tree, references, terms
+from deepcritical_mcp.search.strategy.syntax import Group, Term, Tree, is_list, references, terms
 from deepcritical_mcp.search.strategy.translation import translated
 from deepcritical_mcp.sources.base import Hits, MeshDescriptor, Vocabulary
 from deepcritical_mcp.sources.lookup import Wanted
@@ -214,13 +214,15 @@ class _Run:
         own = {each: [*concept_terms(self.strategy.resolved(tree))] for each, tree in self.joined.items()}
         known = {each: one for each, one in self.headings.items() if one}
         others = [term for each, found in own.items() if each != name for term in found]
-        return words_that_find(record, own[name], known, others)
+        words = words_that_find(record, own[name], known, others)
+        is_sure = is_list(self.strategy.resolved(self.joined[name]))
+        return words if is_sure else (f"{PERHAPS}{one.removeprefix(PERHAPS)}" for one in words)
 
     def problems(self) -> Iterator[StrategyProblem]:
         """What the answers show to be wrong."""
         for name, tree in self.excluded.items():
             if lost := self.lost.get(name):
-                told = clipped(str(tree), _NAMED)
+                told = clipped(f"({tree})" if isinstance(tree, Group) else str(tree), _NAMED)
                 yield problem("not_removes_seeds", name.lstrip("#"), told, f"PMID {named(sorted(lost))}")
         counts = {line.number: self.hits.get(self.queries[f"line {line.number}"]) for line in self.strategy.lines}
         empty = {number for number, hits in counts.items() if hits and not hits.count}

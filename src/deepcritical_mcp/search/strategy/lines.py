@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -24,7 +24,9 @@ from deepcritical_mcp.text import clean_text
 MAX_LINES = 150
 MAX_QUERY = 60_000
 """Characters of a line with all lines that it names."""
-_NUMBERED = re.compile(r"\s*(?:search\s*)?(?:#|s(?=\d)|line\s+)?(\d{1,3})(?:\s*[.):|](?!\d)\s*|\s+)(?=\S)(.+)", re.I)
+_NUMBERED = re.compile(r"\s*(?:search\s*)?(?:#|s(?=\d)|line\s+|\()?(\d{1,3})(?:\s*[.):|](?!\d)\s*|\s+)(?=\S)(.+)", re.I)
+_NEXT_NUMBER = re.compile(r"\s+(?=#?\d{1,3}[.):]\s)")
+_ROW_FILTERS = re.compile(r"\s+filters(?: applied)?:\s*([^\t\n]+)", re.IGNORECASE)
 _REFERS = re.compile(r"\s*(?:and|or|not)\b(?!\s*/)", re.IGNORECASE)
 # What PubMed and people write after a line: "1,234", "(n = 12)", "55 results", "12 10:30:00".
 _COUNT = re.compile(
@@ -175,7 +177,7 @@ def read_strategy(text: str) -> Strategy:
     """
     text = re.sub(r"([ \t])[ \t]{2,}", r"\1\1", clean_text(text).translate(_QUOTES))
     captions, filters = list[str](), list[str]()
-    rows = _history(text, filters) or _numbered(text, captions)
+    rows = _history(text, filters) or _numbered(text, captions, filters)
     if len(rows) > MAX_LINES:
         raise InvalidInputError(f"strategy: at most {MAX_LINES} lines, got {len(rows)}.")
     is_numbered = len(rows) > 1
@@ -199,13 +201,25 @@ def _history(text: str, filters: list[str]) -> list[tuple[str, str]]:
     return sorted(((number, query) for number, query in rows if number and query), key=lambda row: int(row[0]))
 
 
-def _numbered(text: str, captions: list[str]) -> list[tuple[str, str]]:
-    """The lines by their numbers; rows between them that are no part of one are `captions`."""
-    rows = [row for row in text.split("\n") if row.strip()]
+def _numbered(text: str, captions: list[str], filters: list[str]) -> list[tuple[str, str]]:
+    """The lines by their numbers; rows between them that are no part of one are `captions`, and what PubMed's page
+    shows as filters of a line goes into `filters`.
+
+    Raises:
+        InvalidInputError: each row has a number, but not each its own, or not in their order.
+    """
+    filters += [found[1].strip() for found in _ROW_FILTERS.finditer(text)]
+    rows = [row for row in _ROW_FILTERS.sub("", text).split("\n") if row.strip()]
+    if len(rows) == 1:  # a strategy that lost its line breaks
+        pieces = _NEXT_NUMBER.split(rows[0])
+        rows = pieces if [re.sub(r"\D.*", "", one.lstrip("# ")) for one in pieces] == _counted(pieces) else rows
     marks = [_NUMBERED.match(row) for row in rows]
     found = [mark for mark in marks if mark and not _REFERS.match(mark[2])]
     numbers = [int(mark[1]) for mark in found]
     is_numbered = len(numbers) > 1 and (numbers == sorted({*numbers}) or numbers[::-1] == sorted({*numbers}))
+    if not is_numbered and 1 < len(found) == len(rows):
+        shown = ", ".join(map(str, numbers))
+        raise InvalidInputError(f"strategy: the lines have the numbers {shown}. Number each once, in order.")
     if not is_numbered:
         if len(rows) > 1 and any(re.search(r"#\d", row) for row in rows):
             return [(str(place), _without_counts(row)) for place, row in enumerate(rows, start=1)]
@@ -223,6 +237,10 @@ def _numbered(text: str, captions: list[str]) -> list[tuple[str, str]]:
         else:
             captions.append(row.strip())
     return lines if numbers[0] < numbers[-1] else lines[::-1]
+
+
+def _counted(pieces: Sequence[str]) -> list[str]:
+    return [str(place) for place in range(1, len(pieces) + 1)]
 
 
 def _without_counts(row: str) -> str:

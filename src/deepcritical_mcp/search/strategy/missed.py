@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 
 from deepcritical_mcp.models import Publication
@@ -18,7 +18,7 @@ _MAX_APART = 10
 _LEAST_BEGINNING = 5
 """Letters that two words must begin with to be of one family."""
 PERHAPS = "perhaps "
-"""Stands before words that are only the most telling ones of the record."""
+"""Stands before words that need not help: only the most telling ones of the record, or beside terms that AND joins."""
 Headings = Mapping[str, MeshDescriptor]
 
 
@@ -52,7 +52,8 @@ def words_that_find(
         rare = [word for word in run if len(word) > 3 and not stems(word) <= known]
         is_phrase = 1 < len(rare) == len(run) < 4
         telling += [pubmed_syntax.term(one, "tiab") for one in ([" ".join(run)] if is_phrase else rare)]
-    return tuple(f"{PERHAPS}{one}" for one in dict.fromkeys(telling))[:MAX_WORDS]
+    new = [one for one in dict.fromkeys(telling) if one.lower().replace('"', "") not in written]
+    return tuple(f"{PERHAPS}{one}" for one in new)[:MAX_WORDS]
 
 
 def _near_headings(record: Publication, found: Sequence[Term], headings: Headings) -> Iterator[str]:
@@ -98,18 +99,18 @@ def _near_words(text: str, found: Sequence[Term], headings: Headings) -> Iterato
                     yield pubmed_syntax.term(word, "tiab")
         elif same := [pair for pair, stem in pairs.items() if stem == own]:
             yield from (pubmed_syntax.term(pair, "tiab") for pair in same)
-        elif {*words} <= {*tokens} and (apart := _apart(tokens, own)) >= 0:
+        elif {*words} <= {*tokens} and (apart := _apart(tokens, {*words})) >= 0:
             yield pubmed_syntax.phrase(term.text.rstrip("*"), f"tiab:~{apart}")
 
 
-def _apart(tokens: Sequence[str], own: frozenset[str]) -> int:
-    """How many words stand between those with these stems where they are closest; -1 if that is far."""
-    places = [(place, stem) for place, word in enumerate(tokens) for stem in stems(word) & own]
+def _apart(tokens: Sequence[str], own: Set[str]) -> int:
+    """How many words stand between these where they are closest; -1 if that is far."""
+    places = [(place, word) for place, word in enumerate(tokens) if word in own]
     best = -1
     for start, (first, _) in enumerate(places):
         seen = set[str]()
-        for place, stem in places[start:]:
-            seen.add(stem)
+        for place, word in places[start:]:
+            seen.add(word)
             if own <= seen:
                 between = place - first - len(own) + 1
                 best = between if best < 0 else min(best, between)

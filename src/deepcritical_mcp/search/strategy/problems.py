@@ -35,6 +35,12 @@ LEAST_TRUNCATED = 4
 """Characters before "*" (PubMed's user guide)."""
 _NEAR_FIELDS = ("tiab", "ti", "ab", "ad")
 _WITH_HUMANS = ("human", "humans", "animals")
+# What other databases write, and lists of words by commas; headings have commas and slashes of their own.
+_FOREIGN = re.compile(
+    r"[?$#]|(?<!\w)['‘]|\b(?:near|adj|next)/?\d|\b(?:w|pre)/\d|\bxor\b|^[,;]|[,;]$|/$|\bexp\s", re.IGNORECASE
+)
+_LOWER = re.compile(r"\s(?:or|not)\s")
+_LOWER_UNTAGGED = re.compile(r"\s(?:and|or|not)\s")
 _ROWS = {
     kind: (level, message) for kind, level, message in (row.split("\t") for row in data_lines(__file__, "problems.txt"))
 }
@@ -106,6 +112,10 @@ def _flaws(term: Term) -> Iterator[Flaw]:
     name = term.text if term.field == "sh" else term.text.partition("/")[2] if term.field in ("mh", "majr") else ""
     if name and not subheading(name):
         yield Flaw("unknown_subheading", shown, name)
+    if term.is_free and _FOREIGN.search(term.text):
+        yield Flaw("foreign_sign", shown)
+    if not term.quoted and (_LOWER if term.tag else _LOWER_UNTAGGED).search(term.text):
+        yield Flaw("lower_case_operator", shown)
 
 
 def subheading(name: str) -> str:
@@ -194,7 +204,7 @@ def _concept(name: str, found: Sequence[Term]) -> Iterator[StrategyProblem]:
     known = _Known(free)
     for kind, lacking in (("spelling", _other_spelling), ("number", _other_number)):
         others = ((term.text, lacking(term)) for term in free if term.tag)
-        if lacks := [f"{text} ({other})" for text, other in others if other and not known.finds(other)]:
+        if lacks := [f"{text} ({other})" for text, other in others if other and not known.finds(other.rstrip("*"))]:
             yield problem(kind, name, named(lacks))
     times = Counter(str(term).lower().replace('"', "") for term in found)
     if twice := [text for text, count in times.items() if count > 1]:
@@ -218,14 +228,14 @@ class _Known:
 
 def _other_spelling(term: Term) -> str:
     """The term as the British spell it if it is American, or the other way round; "" if there is one spelling only."""
-    text = term.text.lower().rstrip("*")
-    return other if (other := other_spelling(text)) != text else ""
+    text = term.text.lower()
+    return other if (other := f"{other_spelling(text.rstrip('*'))}{text[len(text.rstrip('*')) :]}") != text else ""
 
 
 def _other_number(term: Term) -> str:
     """The singular of a plural, or the plural of a noun that surely has one; not of names."""
     text, (*before, last) = term.text.lower(), (term.text.split() or [""])
-    if not last.isalpha() or last.isupper() or is_symbol(last) or is_drug(last) or term.near >= 0:
+    if not last.isalpha() or "'" in text or last.isupper() or is_symbol(last) or is_drug(last) or term.near >= 0:
         return ""
     one = singular(last.lower())
     if last.lower() in _COUNTABLE:

@@ -73,7 +73,7 @@ class Term:
     @property
     def heading(self) -> str:
         """The name of the heading, without a subheading."""
-        return self.text.partition("/")[0].strip()
+        return self.text.partition("/")[0].strip() if self.field in ("mh", "majr") else self.text
 
 
 @dataclass(frozen=True)
@@ -108,12 +108,30 @@ def terms(tree: Tree | None) -> Iterator[Term]:
         yield from terms(one)
 
 
+def is_list(tree: Tree | None) -> bool:
+    """Whether it is a term, or terms that only OR joins: each finds records on its own."""
+    return isinstance(tree, Term) or (
+        isinstance(tree, Group) and tree.operator == "OR" and all(map(is_list, tree.items))
+    )
+
+
 def references(tree: Tree | None) -> Iterator[str]:
     """The numbers of the lines that a tree names."""
     if isinstance(tree, Reference):
         yield tree.number
     for one in tree.items if isinstance(tree, Group) else ():
         yield from references(one)
+
+
+def untagged_words(term: Term) -> Tree:
+    """A term, or if it has neither tag nor quotes its words as PubMed reads them: each, joined by AND; "and", "or" and
+    "not" as the operators that they are meant to be."""
+    if term.tag or term.quoted or " " not in term.text:
+        return term
+    words = [f" {word.upper()} " if word.upper() in OPERATORS else word for word in term.text.split()]
+    runs = re.split("( (?:AND|OR|NOT) )", " ".join(words).replace("  ", " "))
+    joined = (run if run.strip() in OPERATORS else f"({' AND '.join(run.split())})" for run in runs)
+    return parse(" ".join(joined))[0] or term
 
 
 @cache
@@ -204,8 +222,7 @@ class _Sequence:
         self._flush()
         self._can_tag = False
         if tree is not None:
-            self.items.append((self._waiting or "AND", tree))
-            self._waiting = ""
+            self._append(tree)
 
     def phrase(self, text: str) -> None:
         is_end = self.words == [":"]  # of a range
@@ -218,7 +235,7 @@ class _Sequence:
         self._flush()
         new = token.upper()
         if (self._waiting or not self.items) and not (self._waiting == "AND" and new == "NOT"):
-            self._flaws.append(Flaw("dangling_operator", token))
+            self._flaws.append(Flaw("dangling_operator", self._waiting or token))
         self._waiting, self._can_tag = new, False
 
     def tagged(self, tag: str) -> None:
@@ -264,8 +281,16 @@ class _Sequence:
     def _flush(self) -> None:
         if self.words:
             text, self.words = " ".join(self.words), []
-            self.items.append((self._waiting or "AND", Term(text)))
-            self._waiting, self._can_tag = "", False
+            self._append(Term(text))
+            self._can_tag = False
+
+    def _append(self, tree: Tree) -> None:
+        is_range = isinstance(tree, Term) and tree.text.startswith(":")
+        if self.items and not self._waiting and not is_range:
+            shown = f"{clipped(str(self.items[-1][1]), 30)} | {clipped(str(tree), 30)}"
+            self._flaws.append(Flaw("no_operator", shown))
+        self.items.append((self._waiting or "AND", tree))
+        self._waiting = ""
 
 
 def _with_tag(term: Term, tag: str) -> Term:

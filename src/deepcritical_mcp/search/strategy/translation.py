@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 from typing import NamedTuple
 
-from deepcritical_mcp.data_files import data_lines
+from deepcritical_mcp.data_files import data_lines, data_table
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.models.strategies import StrategyTranslation, Target
 from deepcritical_mcp.search.expansion.phrases import natural_order
 from deepcritical_mcp.search.strategy.lines import Strategy
 from deepcritical_mcp.search.strategy.problems import SUBHEADINGS, subheading
-from deepcritical_mcp.search.strategy.syntax import Group, Reference, Term, Tree, terms
+from deepcritical_mcp.search.strategy.syntax import Group, Reference, Term, Tree, terms, untagged_words
 
 _YEAR = re.compile(r"\b(?:1\d{3}|2\d{3}|3000)\b")
 _FIRST_YEAR = 1800
@@ -23,6 +24,9 @@ _RESERVED = re.compile(r"\b(?:and|or|not|adj\d*|near|next|with|same)\b", re.IGNO
 _AS_IS = "{}"
 _CHECK_TAGS = ("humans", "animals", "male", "female")
 """Headings of nearly all records, whose names few papers say."""
+
+
+_LANGUAGES = data_table(__file__, "languages.txt")
 
 
 class _Place(Enum):
@@ -99,6 +103,7 @@ class _Writer:
 
     def operand(self, tree: Tree | None, place: _Place = _Place.KEPT, *, bare: bool = False) -> str:
         """A tree as an operand, with `bare` as the whole, without brackets around it; "" if nothing of it is left."""
+        tree = untagged_words(tree) if isinstance(tree, Term) else tree
         if isinstance(tree, Reference):
             number = self._written.get(tree.number, "")
             self._left_out += not number
@@ -142,6 +147,7 @@ class _Writer:
         """What OR joins, the terms of one field together, and whether it needs no brackets."""
         grouped: dict[tuple[str, int], list[str]] = {}
         for number, item in enumerate(tree.items):
+            item = untagged_words(item) if isinstance(item, Term) else item
             if isinstance(item, Term):
                 if written := self._term(item, place):
                     is_alone = written.template == _AS_IS or written.template.startswith("[")
@@ -175,7 +181,7 @@ class _Writer:
         return written
 
     def _in_field(self, term: Term) -> _Written | None:
-        field = term.field if term.tag and term.field else "all"
+        field = term.field or "all"
         if term.is_heading:
             return self._heading(term)
         own = self.rows.get(f"{field}:{term.text.lower()}")
@@ -183,6 +189,8 @@ class _Writer:
             return _Written(_AS_IS, own)
         if field == "sh":
             return self._subheading(term)
+        if field == "la":
+            term = replace(term, text=_language(term.text, as_code=self.rows.get("languages") == "codes"))
         if field == "dp":
             return self._dates(term)
         if field == "pt" and "pt" not in self.rows:
@@ -190,7 +198,9 @@ class _Writer:
         if field not in self.rows:
             self.lose("field", term)
             return None
-        if f"lost {field}" in self.rows:
+        if not term.tag:
+            self.lose("untagged", term)
+        elif f"lost {field}" in self.rows:
             self.lose(field, term)
             self._is_wider |= field == "1au"
         return _Written(self.rows[field], self._content(term))
@@ -203,13 +213,15 @@ class _Writer:
         if template == "words" and term.heading.lower() in _CHECK_TAGS:
             self.lose("tag", term)
             return None
+        if "*" in term.heading:
+            return self._as_words(term, "words", term.heading)
         if template == "words":
             return self._as_words(term, "nm" if "lost nm" in self.rows else "mh", natural_order(term.heading))
         if f"lost {key}" in self.rows and term.heading.lower() not in _CHECK_TAGS:
             self.lose(key, term)
         if term.field == "majr" and not {key, "majr"} & {*self.rows}:
             self._is_wider = self._is_changed = True
-        _, slash, name = term.text.partition("/")
+        slash, name = term.text[len(term.heading) :].strip()[:1], term.text.rpartition("/")[2]
         code = SUBHEADINGS.get(subheading(name), "")[:2]
         if slash and ("{sub}" not in template or not code):
             self.lose("sub", term)
@@ -237,7 +249,7 @@ class _Writer:
     def _as_words(self, term: Term, key: str, words: str) -> _Written:
         self.lose(key, term)
         self._is_wider = True
-        return _Written(self.rows["tiab"], self._content(Term(words.lower().replace("*", ""))))
+        return _Written(self.rows["tiab"], self._content(Term(words.lower(), quoted=True)))
 
     def _dates(self, term: Term) -> _Written | None:
         years = sorted(int(year) for year in _YEAR.findall(term.text))
@@ -286,6 +298,13 @@ class _Writer:
         if self.rows["phrase"] == _AS_IS:  # Ovid takes words one after the other for a phrase
             is_safe = not _RESERVED.search(text) and re.fullmatch(r"[\w\s*'’-]+", text)
             return text if is_safe else f'"{text}"'
-        quote = self.rows["phrase"][0]
-        text = text.replace(quote, "’" if quote == "'" else " ")
-        return text if _PLAIN.fullmatch(text) and not _RESERVED.fullmatch(text) else self.rows["phrase"].format(text)
+        is_plain = _PLAIN.fullmatch(text) and not _RESERVED.fullmatch(text)
+        if "'" in text:
+            return f'"{text}"'
+        return text if is_plain else self.rows["phrase"].format(text)
+
+
+def _language(name: str, *, as_code: bool) -> str:
+    """A language by its name, or by MEDLINE's code of three letters; as it is given if it is not in the table."""
+    known = next(((code, full) for code, full in _LANGUAGES.items() if name.lower() in (code, full)), (name, name))
+    return known[0 if as_code else 1]
