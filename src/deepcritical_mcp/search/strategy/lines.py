@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -212,7 +212,8 @@ def _numbered(text: str, captions: list[str], filters: list[str]) -> list[tuple[
     rows = [row for row in _ROW_FILTERS.sub("", text).split("\n") if row.strip()]
     if len(rows) == 1:  # a strategy that lost its line breaks
         pieces = _NEXT_NUMBER.split(rows[0])
-        rows = pieces if [re.sub(r"\D.*", "", one.lstrip("# ")) for one in pieces] == _counted(pieces) else rows
+        starts = [one.lstrip("# ").partition(str(place))[0] for place, one in enumerate(pieces, start=1)]
+        rows = rows if any(starts) else pieces
     marks = [_NUMBERED.match(row) for row in rows]
     found = [mark for mark in marks if mark and not _REFERS.match(mark[2])]
     numbers = [int(mark[1]) for mark in found]
@@ -237,10 +238,6 @@ def _numbered(text: str, captions: list[str], filters: list[str]) -> list[tuple[
         else:
             captions.append(row.strip())
     return lines if numbers[0] < numbers[-1] else lines[::-1]
-
-
-def _counted(pieces: Sequence[str]) -> list[str]:
-    return [str(place) for place in range(1, len(pieces) + 1)]
 
 
 def _without_counts(row: str) -> str:

@@ -39,8 +39,7 @@ _WITH_HUMANS = ("human", "humans", "animals")
 _FOREIGN = re.compile(
     r"[?$#]|(?<!\w)['‘]|\b(?:near|adj|next)/?\d|\b(?:w|pre)/\d|\bxor\b|^[,;]|[,;]$|/$|\bexp\s", re.IGNORECASE
 )
-_LOWER = re.compile(r"\s(?:or|not)\s")
-_LOWER_UNTAGGED = re.compile(r"\s(?:and|or|not)\s")
+_OPERATOR_WORDS = frozenset(("or", "not"))
 _ROWS = {
     kind: (level, message) for kind, level, message in (row.split("\t") for row in data_lines(__file__, "problems.txt"))
 }
@@ -114,7 +113,7 @@ def _flaws(term: Term) -> Iterator[Flaw]:
         yield Flaw("unknown_subheading", shown, name)
     if term.is_free and _FOREIGN.search(term.text):
         yield Flaw("foreign_sign", shown)
-    if not term.quoted and (_LOWER if term.tag else _LOWER_UNTAGGED).search(term.text):
+    if not term.quoted and not {*words[1:-1]}.isdisjoint(_OPERATOR_WORDS if term.tag else _OPERATOR_WORDS | {"and"}):
         yield Flaw("lower_case_operator", shown)
 
 
