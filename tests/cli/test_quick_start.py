@@ -49,7 +49,7 @@ def test_every_answer_is_the_same_with_and_without_it(tmp_path: Path, modern: bo
     quick = said(QUICK, tmp_path, *messages)
     assert quick == said(f"{ANOTHER_PYDANTIC}; {QUICK}", tmp_path, *messages)
     answers = {one["id"]: one["result"] for one in map(json.loads, quick) if one.get("id") in (0, 1)}
-    assert (len(answers), len(answers[1]["tools"])) == (2, 15)
+    assert (len(answers), len(answers[1]["tools"])) == (2, 16)
 
 
 IMPORTED = "import mcp_types, pydantic; print(mcp_types.Tool.__pydantic_complete__, pydantic.BaseModel.model_config)"

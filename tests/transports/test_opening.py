@@ -130,7 +130,7 @@ def test_initialize_and_tools_are_answered_without_the_sdk(tmp_path: Path, versi
     assert answers.keys() == {0, "list"}
     assert answers[0]["result"]["protocolVersion"] == version
     assert answers[0]["result"]["serverInfo"]["version"] == __version__
-    assert len(answers["list"]["result"]["tools"]) == 15
+    assert len(answers["list"]["result"]["tools"]) == 16
 
 
 @pytest.mark.parametrize(

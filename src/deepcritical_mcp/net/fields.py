@@ -116,9 +116,10 @@ def json_answer(provider: str, title: str, response: httpx.Response) -> Mapping[
 def json_rows(provider: str, title: str, response: httpx.Response) -> list[Mapping[str, object]]:
     """The objects of the JSON list in a response, up to `MAX_LISTED`; errors as of `json_answer`."""
     payload = _json(provider, title, response)
-    if not isinstance(payload, list):
-        raise ProviderResponseError(provider, f"{title} sent JSON that is not a list.")
-    return rows_of(cast(object, payload))
+    rows = cast("list[object]", payload) if isinstance(payload, list) else [None]
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise ProviderResponseError(provider, f"{title} sent JSON that is not a list of objects.")
+    return rows_of(rows)
 
 
 def _json(provider: str, title: str, response: httpx.Response) -> object:

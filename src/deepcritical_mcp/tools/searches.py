@@ -36,7 +36,6 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.models.documents import DocumentMetadata, FetchedDocument, SearchHit, SearchHits
 from deepcritical_mcp.search.documents import MARKED, MAX_PAPERS, DocumentId, LinkKind, Round
 from deepcritical_mcp.search.expansion.pubmed_syntax import uses_pubmed_syntax
-from deepcritical_mcp.search.snowballing import follow
 from deepcritical_mcp.sources.base import SearchRequest
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.request import AgeGroup, PubMedRequest, Sort, StudyFilter
@@ -267,6 +266,8 @@ async def pubmed_related(
 ) -> SearchResult:
     """Find papers similar or related to articles; that cite this (cited by); its references; both (citation chasing,
     snowballing)."""
+    from deepcritical_mcp.search.snowballing import follow  # it takes long
+
     session = await session_for(ctx, session_id)
     search = await search_of(ctx, "pubmed")
     parts = [one for some in (pmid, *ids) for one in ([some] if some.startswith(MARKED) else id_parts(some))]
