@@ -103,5 +103,9 @@ def test_nothing_is_estimated_from_a_few_and_no_decisions_break_it() -> None:
         estimate = stop_estimate(StopRule(records), learn(records, decided), decided)
         assert estimate.missing == -1
         assert not estimate.rule_met
+    decided = {at: at == 0 for at in range(39)}
+    told = stop_estimate(StopRule(records), learn(records, decided), decided)
+    assert told.says.startswith(f"Stop rule {'met' if told.rule_met else 'not met'}. How many remain cannot be")
+    assert "cannot be estimated yet" in " ".join(told.not_met)
     decided = dict.fromkeys(range(39), True)
     assert stop_estimate(StopRule(records), learn(records, decided), decided).missing <= 1

@@ -1,13 +1,17 @@
 """Screening in the best order: the queue, what it tells, and many marked at once, through a client."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+import numpy as np
+import pytest
 from mcp.client import Client
 from mcp_types import Implementation
+from numpy.typing import NDArray
 
 from deepcritical_mcp.board import BOARD_KEY, META_KEY
+from deepcritical_mcp.evidence.store import EvidenceStore
 from tests.fakes import fake_server
 from tests.wire import wire
 
@@ -136,3 +140,40 @@ async def test_a_decision_keeps_who_made_it_and_through_which_client() -> None:
         for form, fields in (("jsonl", []), ("markdown", []), ("table", ["decisions"])):
             exported, _ = await desk.call("export_evidence", format=form, ids=[one], fields=fields)
             assert "a model through desk one 1.2: included" in exported["text"]
+
+
+async def test_decisions_count_in_the_order_in_which_they_were_made_whatever_is_added_to_them() -> None:
+    async with opened() as desk:
+        zinc, copper = desk.ids["zinc"], desk.ids["copper"]
+        both = [{"ids": copper[:5], "decision": "excluded"}, {"ids": zinc[:3], "decision": "included"}]
+        await desk.call("add_evidence", items=both)
+        assert (await desk.page())["screening"]["since_relevant"] == 0
+        await desk.call("add_evidence", ids=copper[:5], reason="rats", tags=["second look"])
+        await desk.call("add_evidence", ids=zinc[:1], decision="cited")
+        assert (await desk.page())["screening"]["since_relevant"] == 0
+        twice = [{"ids": zinc[5:7], "decision": "included"}, {"ids": zinc[6:7], "decision": "excluded"}]
+        answer, _ = await desk.call("add_evidence", items=twice)
+        assert [row["decision"] for row in answer["decided"]] == ["included", "included", "excluded"]
+        assert (await desk.page())["screening"]["since_relevant"] == 1
+
+
+async def test_pages_fit_together_while_vectors_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+    meanings = EvidenceStore.meanings
+    some = 0
+
+    async def arriving(store: EvidenceStore) -> Mapping[str, NDArray[np.float32]]:
+        nonlocal some
+        some += 10
+        return dict([*(await meanings(store)).items()][:some])
+
+    async with opened() as desk:
+        await desk.call("semantic_search", query="zinc")  # embeds all
+        monkeypatch.setattr(EvidenceStore, "meanings", arriving)
+        await desk.call("add_evidence", ids=[desk.ids["zinc"][0], desk.ids["copper"][0]], decision="included")
+        await desk.call("add_evidence", ids=desk.ids["copper"][1:2], decision="excluded")
+        pages = [(await desk.page(max_results=10, offset=at)) for at in range(0, 37, 10)]
+        seen = [row["id"] for page in pages for row in page["items"]]
+        assert len(seen) == len({*seen}) == 37
+        assert "30 records are ranked by words only" in " ".join(pages[-1]["warnings"])
+        await desk.call("add_evidence", ids=desk.ids["copper"][2:3], decision="excluded")
+        assert not any("words only" in told for told in (await desk.page()).get("warnings", ()))

@@ -217,6 +217,7 @@ class Publication(Bibliography):
         substances: MEDLINE's chemicals.
         screening: what the user decided about it; `screening_reason` in the user's words.
         screened: when that, or its tags, was last set or taken back (UTC), e.g. "2026-11-23T05:00:00Z".
+        decided: when it became relevant or was excluded (UTC, with microseconds); another reason changes nothing in it.
         decisions: each decision that was made or taken back, the oldest first, see `history`.
         tags: the user's.
         accessions: the databases that files of the user's had it from, with its number in each.
@@ -249,6 +250,7 @@ class Publication(Bibliography):
     screening: Annotated[Screening, LATEST_DECISION] = ""
     screening_reason: Annotated[Line, LATEST_DECISION] = ""
     screened: Annotated[Line, LATEST_DECISION] = ""
+    decided: Annotated[Line, LATEST_DECISION] = ""
     decisions: Annotated[tuple[Line, ...], UNION] = ()
     tags: Annotated[tuple[Line, ...], UNION] = ()
     accessions: Annotated[tuple[Accession, ...], UNION] = ()

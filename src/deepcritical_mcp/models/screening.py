@@ -108,7 +108,10 @@ class ScreeningMark:
         new = {name: value for name, value in new.items() if value != getattr(publication, name)}
         if not new:
             return {}
-        new["screened"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = datetime.now(UTC)
+        new["screened"] = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        if "screening" in new and not {new["screening"], publication.screening} <= {*RELEVANT}:
+            new["decided"] = now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         if not {"screening", "screening_reason"}.isdisjoint(new):
             made = ", ".join(filter(None, (new["screened"], self.by)))
             entry = f"{made}: {decision_of(publication.model_copy(update=new)) or 'undecided'}"
@@ -117,7 +120,7 @@ class ScreeningMark:
 
 
 WITHOUT_DECISION: Mapping[str, object] = MappingProxyType(
-    {"screening": "", "screening_reason": "", "screened": "", "decisions": (), "tags": ()}
+    {"screening": "", "screening_reason": "", "screened": "", "decided": "", "decisions": (), "tags": ()}
 )
 """The fields of a publication that the user has not decided about."""
 

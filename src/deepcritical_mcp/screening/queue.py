@@ -54,29 +54,30 @@ class ScreeningQueue:
 
 
 class _Learned:
-    """What was last learned of a session, until its records or decisions change."""
+    """What was last learned of a session, until its records or decisions change. Vectors that are ready later count
+    from then on, so that the pages of one order fit together."""
 
     def __init__(self) -> None:
         self._lock, self._terms = threading.Lock(), Terms()
         self._texts: Mapping[str, str] = {}
-        self._vectors: frozenset[str] = frozenset()
         self._records: Records | None = None
         self._rule: StopRule | None = None
-        self._decided: Mapping[int, bool] = {}
+        self._decided: Mapping[str, bool] = {}
         self._found: tuple[Ranking, StopEstimate] | None = None
+        self.before: tuple[object, Sequence[str]] = None, ()
 
     def learn(
         self, texts: Mapping[str, str], vectors: Vectors, decided: Mapping[str, bool]
     ) -> tuple[Ranking, StopEstimate]:
         with self._lock:
-            known = frozenset(vectors)
-            if self._records is None or self._rule is None or (texts, known) != (self._texts, self._vectors):
-                self._records, self._found = Records(texts, vectors, self._terms), None
-                self._texts, self._vectors, self._rule = texts, known, StopRule(self._records)
+            if self._found and texts == self._texts and list(decided.items()) == list(self._decided.items()):
+                return self._found
+            if self._records is None or self._rule is None or (texts, vectors.keys()) != (self._texts, self._vectors):
+                self._records = Records(texts, vectors, self._terms)
+                self._texts, self._vectors, self._rule = texts, vectors.keys(), StopRule(self._records)
             rows = {self._records.rows[id]: included for id, included in decided.items()}
-            if self._found is None or list(rows.items()) != list(self._decided.items()):
-                ranking = learn(self._records, rows)
-                self._found, self._decided = (ranking, stop_estimate(self._rule, ranking, rows)), rows
+            ranking = learn(self._records, rows)
+            self._found, self._decided = (ranking, stop_estimate(self._rule, ranking, rows)), decided
             return self._found
 
 
@@ -94,7 +95,7 @@ class ScreeningQueues:
         """
         everything = [*(await store.publications(await store.ids())).values()]
         records = {one.id: one for one in everything if not one.is_note}
-        order = sorted((one for one in records.values() if one.screening), key=_decided_at)
+        order = sorted((one for one in records.values() if one.screening), key=lambda one: one.decided or one.screened)
         decided = {one.id: one.screening in RELEVANT for one in order}
         undecided = [id for id in records if id not in decided]
         tagged = (one for one in everything if one.is_note and CRITERIA_TAG in map(str.casefold, one.tags))
@@ -110,35 +111,33 @@ class ScreeningQueues:
             found_at=found_at,
         )
         if not found_at or not undecided:
-            return await _before_learning(store, records, undecided, state)
+            return await self._before_learning(store, records, undecided, state)
         vectors = await store.meanings()
         vectors = {id: vectors[id] for id in records if id in vectors}
         texts = {id: learned_text(one) for id, one in records.items()}
         learned = self._learned.setdefault(store, _Learned())
         ranking, stop = await run_sync(learned.learn, texts, vectors, decided, abandon_on_cancel=True)
-        lacking = len(records) - len(vectors)
-        late = [f"{counted(lacking, 'record is', 'records are')} ranked by words only until embedded."]
+        lacking = ranking.records.lacking
+        late = [f"{counted(lacking, 'record is', 'records are')} ranked by words only: not embedded yet."]
         return ScreeningQueue(ranking.ids, state.but(basis="decisions", stop=stop), late if lacking else [], ranking)
 
-
-async def _before_learning(
-    store: EvidenceStore, records: Mapping[str, Publication], undecided: Sequence[str], state: ScreeningState
-) -> ScreeningQueue:
-    """The queue while nothing is included: as alike to question and criteria as a record is, else as they arrived."""
-    asked = "\n".join(filter(None, (state.question, *state.criteria)))
-    if not asked or not undecided:
-        return ScreeningQueue(undecided, state)
-    scores = await store.relevance(asked, [records[id] for id in undecided])
-    ranked = sorted(zip(undecided, scores, strict=True), key=lambda one: -one[1])
-    return ScreeningQueue([id for id, _ in ranked], state.but(basis="criteria"))
+    async def _before_learning(
+        self, store: EvidenceStore, records: Mapping[str, Publication], undecided: Sequence[str], state: ScreeningState
+    ) -> ScreeningQueue:
+        """The queue while nothing is included: as alike to question and criteria as a record is, else as they
+        arrived."""
+        asked = "\n".join(filter(None, (state.question, *state.criteria)))
+        if not asked or not undecided:
+            return ScreeningQueue(undecided, state)
+        learned = self._learned.setdefault(store, _Learned())
+        if learned.before[0] != (asked, undecided):
+            scores = await store.relevance(asked, [records[id] for id in undecided])
+            ranked = sorted(zip(undecided, scores, strict=True), key=lambda one: -one[1])
+            learned.before = (asked, undecided), [id for id, _ in ranked]
+        return ScreeningQueue(learned.before[1], state.but(basis="criteria"))
 
 
 def learned_text(publication: Publication) -> str:
     """Title and abstract, or what else there is to read in place of one."""
     own = next((one.content for one in publication.texts if one.content != NO_ABSTRACT), "")
     return f"{publication.title}\n{own[:MAX_LEARNED]}"
-
-
-def _decided_at(publication: Publication) -> str:
-    """When it was decided."""
-    return publication.history[-1] if publication.history else publication.screened

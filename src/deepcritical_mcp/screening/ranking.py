@@ -45,6 +45,7 @@ class Records:
         self.words: Sparse = terms.features(texts)
         self.names: Sequence[str] = terms.names
         has_vector = np.array([id in vectors for id in self.ids])
+        self.lacking = int((~has_vector).sum()) if self.ids else 0
         self.meanings: Dense | None = None
         if len(self.ids) and has_vector.any():
             # A record without a vector stands at the mean of the others: only its words count.

@@ -109,8 +109,8 @@ def stop_estimate(rule: StopRule, ranking: Ranking, decided: Mapping[int, bool])
     p = hypergeometric_p(found, total)
     is_met = p < SIGNIFICANT or rule.holds(decided, ranking)
     missing = -1
-    if relevant >= LEAST_RELEVANT:
-        missing = min(left, round(relevant * behind / (relevant - behind))) if behind < relevant else left
+    if relevant >= LEAST_RELEVANT and behind <= relevant / 2:
+        missing = min(left, round(relevant * behind / (relevant - behind)))
     recall = relevant / (relevant + missing) if missing >= 0 else 0.0
     met, not_met = _heuristics(found, total, missing)
     return StopEstimate(
@@ -126,12 +126,21 @@ def stop_estimate(rule: StopRule, ranking: Ranking, decided: Mapping[int, bool])
 
 def _said(is_met: bool, p: float, missing: int, recall: float, relevant: int, behind: int) -> str:
     """The estimate in sentences, and what it assumes."""
-    if missing < 0:
-        return f"Stop rule not met. Nothing can be estimated from fewer than {LEAST_RELEVANT} relevant records."
+    seen = (
+        f"{relevant - behind:,} of {relevant:,} relevant ones would stand in front of all undecided ones, had they not "
+        "been decided"
+    )
+    if relevant < LEAST_RELEVANT:
+        estimate = f"How many remain cannot be estimated from fewer than {LEAST_RELEVANT} relevant records."
+    elif missing < 0:
+        estimate = f"How many remain cannot be estimated yet: only {seen}."
+    else:
+        estimate = (
+            f"Probably undecided still: {missing:,} relevant, so that {recall:.0%} are found: {seen}. This assumes "
+            "that what is missing is like what was found."
+        )
     return (
-        f"Stop rule {'met' if is_met else 'not met'}. Probably undecided still: {missing:,} relevant, so that "
-        f"{recall:.0%} are found: {relevant - behind:,} of {relevant:,} relevant ones would stand in front of all "
-        "undecided ones, had they not been decided. This assumes that what is missing is like what was found. "
+        f"Stop rule {'met' if is_met else 'not met'}. {estimate} "
         f"Hypergeometric criterion: p = {p:.3f} to find so few last if recall were below 95 %, assuming an order no "
         "worse than chance. Not seen here: whether the key papers that you know are included, what another search "
         "finds, and what a second person finds among the excluded. Whether to stop is yours to decide and to report."
@@ -143,7 +152,12 @@ def _heuristics(found: Sequence[bool], total: int, missing: int) -> tuple[tuple[
     2024;13:81), as far as a program can see it: what is met, and what is not."""
     decided, relevant = len(found), sum(found)
     row = decided - max((at for at, one in enumerate(found, 1) if one), default=0)
-    expected = 2 * (relevant + max(0, missing))
+    expected = min(total, 2 * (relevant + max(0, missing)))
+    least = (
+        f"{expected:,}, twice the relevant ones that there probably are"
+        if missing >= 0
+        else ("twice the relevant ones, which cannot be estimated yet")
+    )
     rows = (
         (row >= IN_A_ROW, f"{row:,} excluded in a row, of at least {IN_A_ROW}: the order as it is now finds no more"),
         (
@@ -152,8 +166,7 @@ def _heuristics(found: Sequence[bool], total: int, missing: int) -> tuple[tuple[
         ),
         (
             missing >= 0 and decided >= expected,
-            f"{decided:,} decided, of at least {expected:,}, twice the relevant ones that there probably are: not only "
-            "the obvious ones were read",
+            f"{decided:,} decided, of at least {least}: not only the obvious ones were read",
         ),
     )
     return tuple(one for is_met, one in rows if is_met), tuple(one for is_met, one in rows if not is_met)

@@ -77,7 +77,7 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
     kept, unknown = await decidable(session.store, items)
     problems = {at: told for at, told in unknown.items() if at not in same.done} | problems
     marked = {index: id for index, id in kept.items() if index not in problems and index not in same.done}
-    decisions = await decided(session.store, items, marked, by)
+    decisions = await decided(session.store, items, marked, by, places)
     done = problems.keys() | marked.keys() | files.done | same.done
     new = {index: one for index, one in enumerate(items) if index not in done}
     read = await _read(new, await application(ctx).services(), session.store, progress)
@@ -86,7 +86,7 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
     outcomes = await session.store.add_evidence([*read.publications.values()])
     outcome = dict(zip(read.publications, outcomes, strict=True))
     marked = {index: one.publication.id for index, one in outcome.items() if items[index].decides}
-    decisions += await decided(session.store, items, marked, by)
+    decisions += await decided(session.store, items, marked, by, places)
     added, duplicates, retracted = list[AddedItem](), list[DuplicateItem](), list[str]()
     for index, one in outcome.items():
         id, reference = one.evidence.id, vancouver(read.records[index]) if index in read.records else ""
@@ -111,7 +111,7 @@ async def add_evidence(ctx: ToolContext, items: GivenItems, session_id: OtherSes
         added=(*same.apart, *added),
         duplicates=(*same.joined, *duplicates),
         similar=tuple(SimilarItem(index=index, id=id, similarity=round(near, 4)) for index, id, near in folds),
-        decided=tuple(one.but(index=places[one.index]) for one in sorted(decisions, key=lambda one: one.index)),
+        decided=tuple(one.but(index=places[one.index]) for one in sorted(decisions, key=lambda one: places[one.index])),
         rejected=rejected,
         warnings=(*read.warnings, *retracted),
         total=await session.store.count(),

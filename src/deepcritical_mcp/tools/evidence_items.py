@@ -191,10 +191,11 @@ async def decidable(store: EvidenceStore, items: Sequence[EvidenceItem]) -> tupl
 
 
 async def decided(
-    store: EvidenceStore, items: Sequence[EvidenceItem], ids: Mapping[int, str], by: str
+    store: EvidenceStore, items: Sequence[EvidenceItem], ids: Mapping[int, str], by: str, places: Sequence[int]
 ) -> list[DecidedItem]:
-    """Write the decisions of items about the publications `ids`, made `by` somebody, and give what is decided then:
-    "undecided; tags: rct" if there are only tags."""
+    """Write the decisions of items about the publications `ids`, made `by` somebody, in the order of their `places` in
+    the call, and give what is decided then: "undecided; tags: rct" if there are only tags."""
+    ids = dict(sorted(ids.items(), key=lambda one: places[one[0]]))
     marks = [replace(items[index].mark(id), by=by) for index, id in ids.items()]
     told: list[DecidedItem] = []
     for index, one in zip(ids, await store.decide(marks) if marks else (), strict=True):
