@@ -41,6 +41,12 @@ TWO_LINES = [("1", '"Gout"[mh] OR gout*[tiab]'), ("2", "colchicine[tiab]"), ("3"
         '"Gout"[mh] OR gout*[tiab]\ncolchicine[tiab]\n#1 AND #2',
         '(1) "Gout"[mh] OR gout*[tiab]\n(2) colchicine[tiab]\n(3) 1 AND 2',
         '1. "Gout"[mh] OR gout*[tiab] 2. colchicine[tiab] 3. 1 AND 2',
+        '#1\t"Gout"[mh] OR gout*[tiab]\t(n = 12,345,678,901,234)\n#2\tcolchicine[tiab]\t1,000,000 results\n'
+        "#3\tPopulation and drug\t#1 AND #2\t(n = 1)",
+        'S1 "Gout"[mh] OR gout*[tiab]\nS2 colchicine[tiab]\nS3 S1 AND S2',
+        'Line 1: "Gout"[mh] OR gout*[tiab]\nLine 2: colchicine[tiab]\nLine 3: Line 1 AND Line 2',
+        '| # | Query |\n|---|---|\n| 1 | "Gout"[mh] OR gout\\*[tiab] |\n| 2 | colchicine[tiab] |\n| 3 | #1 AND #2 |',
+        '**#1** "Gout"[mh] OR gout*[tiab]\n**#2** colchicine[tiab]\n**#3** #1 AND #2\n[tiab] = title; * = truncation',
     ],
 )
 def test_lines_are_read_in_any_dress(pasted: str) -> None:
@@ -48,6 +54,14 @@ def test_lines_are_read_in_any_dress(pasted: str) -> None:
     assert [(line.number, str(line.tree)) for line in strategy.lines] == TWO_LINES
     assert strategy.query(strategy.whole.tree) == '("Gout"[mh] OR gout*[tiab]) AND colchicine[tiab]'
     assert [*strategy.blocks()[0]] == ["#1", "#2"]
+
+
+def test_rows_that_begin_with_a_number_are_no_numbered_lines() -> None:
+    wrapped = "T4[tiab] OR\n3 nitrotyrosine[tiab] OR\n4 hydroxynonenal[tiab]"
+    assert str(read_strategy(wrapped).whole.tree) == " ".join(wrapped.split())
+    assert [line.number for line in read_strategy("1. a[ti]\n2. b[ti] OR\n5 fluorouracil[ti]\n3. 1 OR 2").lines] == [
+        *"123"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -102,6 +116,10 @@ SOUND = (
         ("gou*[tiab]", [("1", "short_truncation")]),
         ('"gouty arthrit*"[tiab]', [("1", "quoted_truncation")]),
         ("gou*[mh]", [("1", "short_truncation")]),
+        ("diagnos*[mh:noexp] OR wheeze[ti] AND (animals[mh] NOT humans[mh])", [("1", "mixed_operators")]),
+        ("asthma NOT humans", [("1", "not_humans")]),
+        ("asthma, wheeze[ti]", [("1", "foreign_sign")]),
+        ("1. a[ti]\n3. b[ti]\n4. 1 or 2 or 3", [("4", "missing_line")]),
         ("gouts*[mh]", [("1", "truncated_heading")]),
         ('"a b"[mh:~2]', [("1", "proximity_field")]),
         ('"Gout/drug treatment"[mh]', [("1", "unknown_subheading")]),
@@ -344,6 +362,9 @@ async def test_seeds_are_what_is_marked_in_the_session() -> None:
         ("exp Gout/ or gout*.ti,ab.", "syntax of Ovid"),
         ("'gout'/exp OR gout:ti,ab", "syntax of Embase"),
         ("TITLE-ABS-KEY(gout)", "syntax of Scopus"),
+        ("TITLE_ABS:gout AND KW:gout", "syntax of Europe PMC"),
+        ("MeSH descriptor: [Gout] explode all trees", "syntax of the Cochrane Library"),
+        ('(DE "Gout") AND flare', "syntax of EBSCO"),
         ("((", "no search term"),
         ("\n".join(f"{n}. a" for n in range(1, 200)), "at most 150 lines"),
         ("1. a\n2. b\n2. c\n3. 1 AND 2", "numbers 1, 2, 2, 3. Number each once"),
@@ -386,6 +407,18 @@ def test_a_report_fits_and_says_what_was_left_out(limit: int) -> None:
             "wos",
             "#1. TI=(gout)\n#2. TI=(rats)\n#3. #1",
         ),
+        (
+            "1. gout[ti]\n2. rats[ti]\n3. human*[ti] OR humans[mh]\n4. 2 NOT 3\n5. 1 NOT 4",
+            "wos",
+            "#1. TI=(gout)\n#2. TI=(rats)\n#3. TI=(human*)\n#4. #1",
+        ),
+        (
+            "1. Gout[mh] OR gout[tiab]\n2. 1 AND letter[pt]\n3. 1 NOT 2",
+            "scopus",
+            "#1. TITLE-ABS-KEY(gout)\n#2. TITLE-ABS(gout) AND DOCTYPE(le)\n#3. #1 AND NOT #2",
+        ),
+        ("gout[ti] NOT Gout[majr:noexp] NOT rats[all] NOT Lancet[ta]", "europepmc", "TITLE:gout NOT TITLE_ABS:rats"),
+        ('"Aged, 80 and over"[mh] OR "Arthritis, Gouty"[mh]', "scopus", 'TITLE-ABS-KEY("gouty arthritis")'),
         ('gout[ti] NOT "gouty arthrit*"[tiab]', "europepmc", "TITLE:gout"),
         ("gout[ti] NOT 2020/06/01:2021/05/31[dp]", "wos", "TI=(gout)"),
         ("gout[ti] AND (english[la] OR french[la])", "embase", "gout:ti AND ([english]/lim OR [french]/lim)"),

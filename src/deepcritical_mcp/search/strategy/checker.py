@@ -203,19 +203,21 @@ class _Run:
                 title=title,
                 found=found,
                 lost_by=tuple(f"NOT {name}" if name in self.excluded else name for name in losing),
-                words=tuple(f"{name}: {word}" for name in losing if record for word in self._words(name, record)),
+                words=tuple(
+                    f"{name}: {word}" for name in losing if record for word in self._words(name, record, losing)
+                ),
                 detail=f"not tested: {why}" if why else "",
             )
 
-    def _words(self, name: str, record: Publication) -> Iterable[str]:
-        """What would have let a part that AND joins find a record."""
+    def _words(self, name: str, record: Publication, losing: Iterable[str]) -> Iterable[str]:
+        """What would have let a part that AND joins find a record, which the `losing` parts lose."""
         if name not in self.joined:
             return ()
         own = {each: [*concept_terms(self.strategy.resolved(tree))] for each, tree in self.joined.items()}
         known = {each: one for each, one in self.headings.items() if one}
         others = [term for each, found in own.items() if each != name for term in found]
         words = words_that_find(record, own[name], known, others)
-        is_sure = is_list(self.strategy.resolved(self.joined[name]))
+        is_sure = is_list(self.strategy.resolved(self.joined[name])) and self.excluded.keys().isdisjoint(losing)
         return words if is_sure else (f"{PERHAPS}{one.removeprefix(PERHAPS)}" for one in words)
 
     def problems(self) -> Iterator[StrategyProblem]:

@@ -26,7 +26,7 @@ MAX_QUERY = 60_000
 """Characters of a line with all lines that it names."""
 _NUMBERED = re.compile(r"\s*(?:search\s*)?(?:#|s(?=\d)|line\s+|\()?(\d{1,3})(?:\s*[.):|](?!\d)\s*|\s+)(?=\S)(.+)", re.I)
 _NEXT_NUMBER = re.compile(r"\s+(?=#?\d{1,3}[.):]\s)")
-_ROW_FILTERS = re.compile(r"\s+filters(?: applied)?:\s*([^\t\n]+)", re.IGNORECASE)
+_ROW_FILTERS = re.compile(r"(?<!\w)filters(?: applied)?:[ \t]*([^\t\n]+)", re.IGNORECASE)
 _REFERS = re.compile(r"\s*(?:and|or|not)\b(?!\s*/)", re.IGNORECASE)
 # What PubMed and people write after a line: "1,234", "(n = 12)", "55 results", "12 10:30:00".
 _COUNT = re.compile(
@@ -34,7 +34,10 @@ _COUNT = re.compile(
     r"(?: \d?\d:\d\d(?::\d\d)?)?$",
     re.IGNORECASE,
 )
-_CELL = re.compile(r"(?i)details|sort by.*|most recent|\d?\d:\d\d(?::\d\d)?|[\d,.]+|\W*")
+_CELL = re.compile(
+    r"(?i)details|sort by.*|most recent|\d?\d:\d\d(?::\d\d)?|\W*"
+    r"|\(?(?:n ?= ?)?[\d,.]+\)?(?: ?(?:results?|hits|records))?"
+)
 _NUMBERS = r"#?\d{1,3}(?:\s*[-–]\s*#?\d{1,3})?"
 _LISTS = re.compile(
     rf"\b(and|or)\s*/\s*({_NUMBERS}(?:\s*,\s*{_NUMBERS}){{0,99}})|({_NUMBERS}(?:\s*,\s*{_NUMBERS}){{0,99}})\s*/\s*(and|or)\b",
@@ -43,8 +46,11 @@ _LISTS = re.compile(
 # A row without a number goes on with the line before it if it looks so; else it is a caption.
 _CONTINUES = re.compile(r"\s*(?:and\b|or\b|not\b|\))", re.IGNORECASE)
 _IS_OPEN = re.compile(r"(?:\b(?:and|or|not)|\()\s*$", re.IGNORECASE)
-_HAS_SYNTAX = re.compile(r'["\[\]*]|\b(?:AND|OR|NOT)\b')
+_HAS_SYNTAX = re.compile(r'[\w"*)] ?\[\w|\w\*|#\d|\b(?:AND|OR|NOT)\b')
 _ONLY_NUMBERS = re.compile(r"(?:[\s()]|#?\d{1,3}(?!\w)|\b(?:and|or|not)\b)+", re.IGNORECASE)
+_NAMED = re.compile(r"\b(?:s(?=\d)|line\s+|#\s+)(\d{1,3})\b", re.IGNORECASE)
+"""How a line names another one, but for "#3"."""
+_MARKDOWN = re.compile(r"^[ \t]*(?:[-•|](?!\S)|\|)[ \t]*|\*\*|\\(?=[*#\[\]])", re.MULTILINE)
 _OPERAND = re.compile(r"(^\s*|\(\s*|\b(?:and|or|not)\s+)(\d{1,3})(?=\s*(?:$|\)|\s(?:and|or|not)\b))", re.IGNORECASE)
 """A number that stands where a term would."""
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))
@@ -175,7 +181,7 @@ def read_strategy(text: str) -> Strategy:
     Raises:
         InvalidInputError: there is no term in it, or it has too many lines.
     """
-    text = re.sub(r"([ \t])[ \t]{2,}", r"\1\1", clean_text(text).translate(_QUOTES))
+    text = _MARKDOWN.sub("", re.sub(r"([ \t])[ \t]{2,}", r"\1\1", clean_text(text).translate(_QUOTES)))
     captions, filters = list[str](), list[str]()
     rows = _history(text, filters) or _numbered(text, captions, filters)
     if len(rows) > MAX_LINES:
@@ -215,7 +221,11 @@ def _numbered(text: str, captions: list[str], filters: list[str]) -> list[tuple[
         starts = [one.lstrip("# ").partition(str(place))[0] for place, one in enumerate(pieces, start=1)]
         rows = rows if any(starts) else pieces
     marks = [_NUMBERED.match(row) for row in rows]
+    clear = [mark for mark in marks if mark and re.search(r"\D", mark[0][: mark.start(2)].strip())]
+    marks = [mark if len(clear) < 2 or mark in clear else None for mark in marks]
     found = [mark for mark in marks if mark and not _REFERS.match(mark[2])]
+    if found and any(map(_HAS_SYNTAX.search, rows[: marks.index(found[0])])):
+        found = []  # a row that begins with a number, as a name of a substance may
     numbers = [int(mark[1]) for mark in found]
     is_numbered = len(numbers) > 1 and (numbers == sorted({*numbers}) or numbers[::-1] == sorted({*numbers}))
     if not is_numbered and 1 < len(found) == len(rows):
@@ -233,18 +243,24 @@ def _numbered(text: str, captions: list[str], filters: list[str]) -> list[tuple[
             lines.append((mark[1].lstrip("0") or "0", _without_counts(mark[2])))
         elif lines and _ONLY_NUMBERS.fullmatch(_without_counts(row)):
             lines.append((str(int(lines[-1][0]) + 1), _without_counts(row)))
-        elif lines and (_CONTINUES.match(row) or _IS_OPEN.search(lines[-1][1]) or _HAS_SYNTAX.search(row)):
+        elif lines and (_CONTINUES.match(row) or _is_open(lines[-1][1]) or _HAS_SYNTAX.search(row)):
             lines[-1] = lines[-1][0], f"{lines[-1][1]} {_without_counts(row)}"
-        else:
+        elif any(map(str.isalnum, row)):
             captions.append(row.strip())
     return lines if numbers[0] < numbers[-1] else lines[::-1]
 
 
+def _is_open(line: str) -> bool:
+    """Whether the next row belongs to a line: after an operator, or inside of brackets or quotes."""
+    return bool(_IS_OPEN.search(line)) or line.count("(") > line.count(")") or line.count('"') % 2 > 0
+
+
 def _without_counts(row: str) -> str:
     """A line without what is copied with it: cells of a table, the number of results, a time."""
-    cells = [cell.strip() for cell in row.split("\t")]
+    cells = [cell.strip() for cell in re.split(r"\t|\|", row)]
     kept = [cell for cell in cells if not _CELL.fullmatch(cell)] if len(cells) > 1 else [row]
-    text = re.sub(r"^\s*search:\s*", "", max(kept, key=len, default=row), flags=re.IGNORECASE)
+    query = max(kept, key=lambda cell: (bool(_HAS_SYNTAX.search(cell)), len(cell)), default=row)
+    text = re.sub(r"^\s*search:\s*", "", query, flags=re.IGNORECASE)
     return _COUNT.sub("", text.strip()).strip()
 
 
@@ -258,7 +274,10 @@ def _with_marks(row: str, numbers: Collection[str]) -> str:
             every += map(str, range(first, min(last[0] if last else first, first + MAX_LINES) + 1))
         return f"({f' {(found[1] or found[4]).upper()} '.join(f'#{number}' for number in every)})"
 
-    row = _LISTS.sub(listed, row)
+    named = _NAMED.sub(r"#\1", row)
+    row = _LISTS.sub(listed, named if _ONLY_NUMBERS.fullmatch(named) else row)
+    if _ONLY_NUMBERS.fullmatch(row):  # so that a line that is not there is missed
+        return re.sub(r"(?<![#\d])\d+", r"#\g<0>", row)
     return _OPERAND.sub(lambda found: f"{found[1]}#{found[2]}" if found[2] in numbers else found[0], row)
 
 

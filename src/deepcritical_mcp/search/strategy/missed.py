@@ -34,7 +34,7 @@ def words_that_find(
     """Terms for PubMed that the record has and that are near to `found`, the terms of a part: headings, other names,
     other forms; else its most telling words, which are no words of the `others`, the terms of the other parts.
     `headings` are MeSH's records by their names in small letters."""
-    text = f"{record.title} {record.text.content}".lower()
+    text = f"{record.title} ¶ {record.text.content}".lower()
     near = dict.fromkeys((*_near_headings(record, found, headings), *_near_words(text, found, headings)))
     written = {str(term).lower().replace('"', "") for term in found}
     if kept := [one for one in near if one.partition(" (")[0].lower().replace('"', "") not in written]:

@@ -37,7 +37,7 @@ _NEAR_FIELDS = ("tiab", "ti", "ab", "ad")
 _WITH_HUMANS = ("human", "humans", "animals")
 # What other databases write, and lists of words by commas; headings have commas and slashes of their own.
 _FOREIGN = re.compile(
-    r"[?$#]|(?<!\w)['‘]|\b(?:near|adj|next)/?\d|\b(?:w|pre)/\d|\bxor\b|^[,;]|[,;]$|/$|\bexp\s", re.IGNORECASE
+    r"[?$#]|(?<!\w)['‘]|\b(?:near|adj|next)/?\d|\b(?:w|pre)/\d|\bxor\b|^[,;]|/$|\bexp\s", re.IGNORECASE
 )
 _OPERATOR_WORDS = frozenset(("or", "not"))
 _ROWS = {
@@ -104,14 +104,14 @@ def _flaws(term: Term) -> Iterator[Flaw]:
             yield Flaw("left_truncation", shown)
         elif len(words) == 1 and len(term.text) <= LEAST_TRUNCATED:
             yield Flaw("short_truncation", shown)
-        elif term.field in ("mh", "majr"):
+        elif term.field in ("mh", "majr") and term.explodes:
             yield Flaw("truncated_heading", shown)
         elif term.quoted:
             yield Flaw("quoted_truncation", shown)
     name = term.text if term.field == "sh" else term.text.partition("/")[2] if term.field in ("mh", "majr") else ""
     if name and not subheading(name):
         yield Flaw("unknown_subheading", shown, name)
-    if term.is_free and _FOREIGN.search(term.text):
+    if term.is_free and (_FOREIGN.search(term.text) or (not term.quoted and re.search(r"[,;](?:\s|$)", term.text))):
         yield Flaw("foreign_sign", shown)
     if not term.quoted and not {*words[1:-1]}.isdisjoint(_OPERATOR_WORDS if term.tag else _OPERATOR_WORDS | {"and"}):
         yield Flaw("lower_case_operator", shown)
@@ -133,10 +133,14 @@ def _inverted(strategy: Strategy, tree: Tree | None) -> Iterator[Flaw]:
         return
     for one in tree.items[:1] if tree.operator == "NOT" else tree.items:
         yield from _inverted(strategy, one)
-    if tree.operator == "NOT":
+    if tree.operator == "NOT" and not any(_is_animals(one) for one in _single(strategy, tree.items[0])):
         found = (term for one in tree.items[1:] for term in _single(strategy, one))
-        excluded = (one for one in found if one.field in ("mh", "sb") and one.explodes)
-        yield from (Flaw("not_humans", f"NOT {one}") for one in excluded if one.heading.lower() in _WITH_HUMANS)
+        yield from (Flaw("not_humans", f"NOT {one}") for one in found if _is_animals(one))
+
+
+def _is_animals(term: Term) -> bool:
+    is_heading = (term.field in ("mh", "sb") and term.explodes) or not term.tag
+    return is_heading and term.heading.lower() in _WITH_HUMANS
 
 
 def _single(strategy: Strategy, tree: Tree | None, depth: int = 0) -> Iterator[Term]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
+from enum import IntEnum
 from functools import cache
 from typing import NamedTuple
 
@@ -29,13 +29,22 @@ _CHECK_TAGS = ("humans", "animals", "male", "female")
 _LANGUAGES = data_table(__file__, "languages.txt")
 
 
-class _Place(Enum):
+class _Place(IntEnum):
     """Where a part stands: what is written in its place may find more or less; in what NOT excludes, no more; and in
     what NOT leaves of that, exactly the same."""
 
     KEPT = 0
     EXCLUDED = 1
     EXACT = 2
+
+
+class _Line(NamedTuple):
+    """A line as it is written: its number there, its text, the place for which it is, and how many terms it lacks."""
+
+    number: str
+    text: str
+    place: _Place
+    left_out: int
 
 
 class _Written(NamedTuple):
@@ -76,22 +85,22 @@ class _Writer:
 
     def __init__(self, strategy: Strategy, rows: Mapping[str, str]) -> None:
         self.rows, self.lost = rows, dict[str, list[str]]()
-        self._strategy, self._written = strategy, dict[str, str]()
+        self._strategy, self._written = strategy, dict[str, _Line]()
         self._join = {operator: f" {rows[operator.lower()]} " for operator in ("AND", "OR", "NOT")}
-        self._left_out, self._is_wider, self._is_changed = 0, False, False
+        self._left_out, self._is_wider, self._is_changed, self._place = 0, False, False, _Place.KEPT
 
     def lines(self) -> Mapping[str, str]:
-        """Each line that something is left of, by its number there: lines follow one another without gaps."""
-        excluded = self._strategy.excluded
-        found = dict[str, str]()
+        """Each line that something is left of, by its number there: lines follow one another without gaps. Each is
+        written for the least strict place in which it is used."""
+        places = _places(self._strategy)
         for line in self._strategy.lines:
-            place = _Place.EXCLUDED if line.number in excluded else _Place.KEPT
+            before, place = self._left_out, places[line.number]
             if text := self.operand(line.tree, place, bare=True):
-                self._written[line.number] = str(len(found) + 1)
-                found[self._written[line.number]] = text
+                left_out = self._left_out - before
+                self._written[line.number] = _Line(str(len(self._written) + 1), text, place, left_out)
             elif line.tree:
                 self.lose("line", f"#{line.number}")
-        return found
+        return {line.number: line.text for line in self._written.values()}
 
     def lose(self, key: str, term: Term | str = "") -> None:
         """Note what is lost, if the table has a reason for it."""
@@ -105,9 +114,7 @@ class _Writer:
         """A tree as an operand, with `bare` as the whole, without brackets around it; "" if nothing of it is left."""
         tree = untagged_words(tree) if isinstance(tree, Term) else tree
         if isinstance(tree, Reference):
-            number = self._written.get(tree.number, "")
-            self._left_out += not number
-            return self.rows["line"].format(number) if number else ""
+            return self._reference(tree.number, place)
         if tree is None:
             return ""
         if isinstance(tree, Term):
@@ -118,30 +125,42 @@ class _Writer:
             text, is_one = self._combined(tree, place)
         return text if bare or is_one or not text else f"({text})"
 
+    def _reference(self, number: str, place: _Place) -> str:
+        """A line by its number; written out if it must be stricter here than it is there."""
+        line = self._written.get(number)
+        if line is None:
+            self._left_out += 1
+            return ""
+        if place > line.place:
+            text = self.operand(self._strategy.by_number[number].tree, place)
+            if text not in (line.text, f"({line.text})"):
+                return text
+        elif place is not _Place.KEPT:
+            self._left_out += line.left_out
+        return self.rows["line"].format(line.number)
+
     def _combined(self, tree: Group, place: _Place) -> tuple[str, bool]:
-        """What AND or NOT joins, and whether it needs no brackets. Of what is excluded, a part that cannot be written
-        takes the whole with it, since more would be excluded without it."""
-        before = self._left_out
-        if tree.operator == "AND":
-            parts = [one for one in (self.operand(item, place) for item in tree.items) if one]
-            text, is_one = self._join["AND"].join(parts), len(parts) == 1
-        else:
-            text, is_one = self._without(tree, place)
-        if place is not _Place.KEPT and self._left_out > before:
+        """What AND or NOT joins, and whether it needs no brackets. Of what is excluded, a part of AND that cannot be
+        written takes the whole with it, and so does what NOT leaves of it: more would be excluded without."""
+        before, inner = self._left_out, place if tree.operator == "AND" else _Place(min(place + 1, _Place.EXACT))
+        first = self.operand(tree.items[0], place)
+        after = self._left_out
+        others = [self.operand(item, inner) for item in tree.items[1:]]
+        parts = [one for one in others if one]
+        is_less = {_Place.KEPT: False, _Place.EXCLUDED: not first, _Place.EXACT: self._left_out > before}[place]
+        if place is _Place.EXCLUDED:
+            is_less |= len(parts) < len(others) if tree.operator == "AND" else self._left_out > after
+        if is_less:
+            self._left_out += 1
             self.lose("not", str(tree))
             return "", True
-        return text, is_one
-
-    def _without(self, tree: Group, place: _Place) -> tuple[str, bool]:
-        """What is left of the first operand of NOT without the others, and whether it needs no brackets."""
-        first, *others = tree.items
-        kept = self.operand(first, place)
-        inner = _Place.EXCLUDED if place is _Place.KEPT else _Place.EXACT
-        excluded = [one for one in (self.operand(item, inner) for item in others) if one]
-        if not kept or not excluded:
-            return kept, True
-        joined = self._join["OR"].join(excluded)
-        return f"{kept}{self._join['NOT']}{joined if len(excluded) == 1 else f'({joined})'}", False
+        if tree.operator == "AND":
+            every = [one for one in (first, *parts) if one]
+            return self._join["AND"].join(every), len(every) == 1
+        if not first or not parts:
+            return first, True
+        joined = self._join["OR"].join(parts)
+        return f"{first}{self._join['NOT']}{joined if len(parts) == 1 else f'({joined})'}", False
 
     def _alternatives(self, tree: Group, place: _Place) -> tuple[str, bool]:
         """What OR joins, the terms of one field together, and whether it needs no brackets."""
@@ -170,7 +189,7 @@ class _Writer:
         """A term in its field; None if it is left out, which is noted: there is no field for it, or what is written
         would find what its place does not allow."""
         before = {reason: [*named] for reason, named in self.lost.items()} if place is not _Place.KEPT else {}
-        self._is_wider = self._is_changed = False
+        self._is_wider, self._is_changed, self._place = False, False, place
         written = self._in_field(term)
         is_other = self._is_wider if place is _Place.EXCLUDED else self._is_changed and place is _Place.EXACT
         if place is not _Place.KEPT and (written is None or is_other):
@@ -195,7 +214,9 @@ class _Writer:
             return self._dates(term)
         if field == "pt" and "pt" not in self.rows:
             return self._as_words(term, "words", term.text)
-        if field not in self.rows:
+        stricter = f"{field} not" if self._place is _Place.EXCLUDED else ""
+        template = self.rows.get(stricter, self.rows.get(field, ""))
+        if not template:
             self.lose("field", term)
             return None
         if not term.tag:
@@ -203,7 +224,7 @@ class _Writer:
         elif f"lost {field}" in self.rows:
             self.lose(field, term)
             self._is_wider |= field == "1au"
-        return _Written(self.rows[field], self._content(term))
+        return _Written(template, self._content(term))
 
     def _heading(self, term: Term) -> _Written | None:
         if own := self.rows.get(f"mh:{term.heading.lower()}"):
@@ -215,11 +236,15 @@ class _Writer:
             return None
         if "*" in term.heading:
             return self._as_words(term, "words", term.heading)
+        if template == "words" and not _is_phrase(term.heading):
+            self.lose("name", term)
+            return None
         if template == "words":
             return self._as_words(term, "nm" if "lost nm" in self.rows else "mh", natural_order(term.heading))
-        if f"lost {key}" in self.rows and term.heading.lower() not in _CHECK_TAGS:
-            self.lose(key, term)
-        if term.field == "majr" and not {key, "majr"} & {*self.rows}:
+        lost = next((one for one in (key, term.field) if f"lost {one}" in self.rows), "")
+        if lost and term.heading.lower() not in _CHECK_TAGS:
+            self.lose(lost, term)
+        if term.field == "majr" and (lost or not {key, "majr"} & {*self.rows}):
             self._is_wider = self._is_changed = True
         slash, name = term.text[len(term.heading) :].strip()[:1], term.text.rpartition("/")[2]
         code = SUBHEADINGS.get(subheading(name), "")[:2]
@@ -302,6 +327,29 @@ class _Writer:
         if "'" in text:
             return f'"{text}"'
         return text if is_plain else self.rows["phrase"].format(text)
+
+
+def _places(strategy: Strategy) -> Mapping[str, _Place]:
+    """The least strict place in which each line is used."""
+    found = dict[str, _Place]()
+
+    def walk(tree: Tree | None, place: _Place) -> None:
+        if isinstance(tree, Reference):
+            found[tree.number] = min(place, found.get(tree.number, place))
+        for number, one in enumerate(tree.items if isinstance(tree, Group) else ()):
+            is_not = isinstance(tree, Group) and tree.operator == "NOT" and number > 0
+            stricter = _Place.EXCLUDED if place is _Place.KEPT else _Place.EXACT
+            walk(one, stricter if is_not else place)
+
+    for line in reversed(strategy.lines):
+        walk(line.tree, found.setdefault(line.number, _Place.KEPT))
+    return found
+
+
+def _is_phrase(heading: str) -> bool:
+    """Whether papers may say the name of a heading, also the other way round: "Arthritis, Gouty"."""
+    last = heading.partition(", ")[2]
+    return "," not in last and len(last.split()) <= 2 and not last.lower().endswith("topic")
 
 
 def _language(name: str, *, as_code: bool) -> str:
