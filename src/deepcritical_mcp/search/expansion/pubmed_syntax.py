@@ -30,14 +30,14 @@ _BLANKS = re.compile(r"\s+")
 NUMBERED = "a database with numbered lines"
 # What only one database writes; the first that fits decides.
 _MARKS = {
+    "Embase": r"'[^'\n]{2,80}'/(?:exp|de|mj)\b|:(?:ti,ab|ab,ti)\b(?!,kw)|:de\b",
     "Europe PMC": r"\b(?:TITLE_ABS|PUB_TYPE|KW|AUTH_FIRST|PUB_YEAR|EXT_ID):",
     "the Cochrane Library": r"(?i:\bMeSH descriptor:)"
     r"|\[mh \^?\"?[^\[\]]+\]|:ti,ab,kw\b|\bNEXT/\d|\bNEAR/\d+\b.*:(?:ti|ab|kw)\b",
-    "Embase": r"'[^'\n]{2,80}'/(?:exp|de|mj)\b|:(?:ti,ab|ab,ti)\b(?!,kw)|:de\b",
     "Scopus": r"\b(?:TITLE(?:-ABS(?:-KEY)?)?|ABS|INDEXTERMS|PUBYEAR)\s*[(<>=]|\bW/\d|\bPRE/\d",
     "ProQuest": r"\b(?:ti|ab|su|mesh)\(|\b(?:SU|MESH)\.EXACT",
     "LILACS": r"\b(?:mh|tw|ti|ab):\(",
-    "Web of Science": r"(?<![\w/])(?:TS|TI|AB|AK|ALL)\s*=\s*[(\"\w]|\bNEAR/\d",
+    "Web of Science": r"(?<![\w/])(?:TS|TI|AB|AK|ALL)(?:\s*=\s*[(\"]|=\w)|\bNEAR/\d",
     "EBSCOhost": r"\b(?:M[HJM]|DE) \"[^\"\n]+\+?\""
     r"|(?<!\w)(?:TI|AB|TX|SU) \(?\"?\w[^\n]{0,60} (?:OR|AND) (?:TI|AB|TX|SU) ",
     "Ovid": r"(?<!\w)exp \*?\"?[A-Z][^/\n]{2,80}/|\w[)\"*$?]*\.(?:ti|ab|tw|kw|kf|mp|af|pt|sh|hw|nm)\b|\badj\d{0,2}\b"
