@@ -124,6 +124,7 @@ LEFT_OUT: Mapping[str, str] = {
     "similar": "what else the session has is not part of a reference",
     "grants": "not part of a reference",
     "decisions": "the user's own decisions are not part of a reference",
+    "decided": "the day of a decision is not part of a reference",
     "screened": "the day of a decision is not part of a reference",
     "screening": "the user's own decision is not part of a reference",
     "screening_reason": "the user's own words are not part of a reference",

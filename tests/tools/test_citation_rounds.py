@@ -128,9 +128,52 @@ async def test_rounds_go_on_from_what_is_included_until_the_log_says_that_nothin
         log, _ = await both(client, "export_evidence", format="search-log")
         text, _ = await both(client, "pubmed_related", **included)
     assert "Round 2 of citation searching, from 2 papers, led to 2 records" in log
-    assert "Nothing of it was included: citation searching is saturated, as far as these services know." in log
+    assert "Nothing of it was included: citation searching is saturated, according to PubMed, Europe PMC," in log
     assert "Identified: Citation searching (other methods) | 3 |" in log
     assert "There is nothing more here that is new." in text
+
+
+async def test_saturation_is_open_while_anything_is_undecided_unseen_or_not_followed(tmp_path: Path) -> None:
+    world = World({101: [11], 102: [11, 101], 103: [11], 104: [12]})
+    round_ = {"ids": ["marked:included"], "kind": "citations"}
+
+    async def log(client: Client) -> str:
+        text, _ = await both(client, "export_evidence", format="search-log")
+        return text.partition("| Round |")[0].rpartition("Round ")[2]
+
+    async def decide(client: Client, decision: str, *pmids: str) -> None:
+        await both(client, "add_evidence", items=[{"pmid": one, "decision": decision} for one in pmids])
+
+    async with connected(world, tmp_path) as client:
+        await decide(client, "included", "11")
+        world.faults["opencitations"] = Answer(401, b"no")
+        await both(client, "pubmed_related", max_results=1, **round_)
+        world.faults.clear()
+        _, found = await both(client, "pubmed_related", max_results=2, offset=1, **round_)
+        await decide(client, "excluded", "101", "102", "103")
+        assert "saturation is open (1 of 3 candidates not looked at)" in await log(client)
+        await both(client, "pubmed_related", max_results=1, **round_)
+        assert "citation searching is saturated" in await log(client)
+        await decide(client, "included", "101", "12")
+        await decide(client, "undecided", "102")
+        _, found = await both(client, "pubmed_related", ids=["11", "101"], kind="citations")
+        assert {one["id"] for one in found["evidence"]} == {"pubmed:102", "pubmed:103"}
+        assert "saturation is open (1 without a decision, 1 included paper not followed)" in await log(client)
+        world.faults |= dict.fromkeys(("ncbi efetch.fcgi", "europepmc search", "crossref"), Answer(401, b"no"))
+        refused = await client.call_tool("pubmed_related", {"ids": ["12"], "kind": "citations"})
+        assert "None of 1 record could be fetched" in text_of(refused)
+
+
+async def test_candidates_that_turn_out_to_be_one_count_together_and_who_was_not_asked_is_said(tmp_path: Path) -> None:
+    knows = {"ncbi": {11}, "crossref": {12}} | {name: set[int]() for name in ("europepmc", "icite", "opencitations")}
+    world = World({11: [5], 12: [5]}, knows | {"openalex": set()}, {"europepmc search": Answer(401, b"no")})
+    async with connected(world, tmp_path) as client:
+        text, found = await both(client, "pubmed_related", ids=["11", "12"], kind="references")
+        assert [(one["id"], one["seeds"]) for one in found["evidence"]] == [("pubmed:5", 2)]
+        assert found["errors"][0].startswith("Europe PMC could not say what some papers are called elsewhere")
+        world.faults.clear()
+        text, _ = await both(client, "pubmed_related", ids=[doi_of(9300)], kind="citations")
+    assert "PubMed could not be asked about 1 of the papers" in text
 
 
 async def test_papers_that_nobody_knows_are_left_out_and_what_is_no_paper_is_refused(tmp_path: Path) -> None:

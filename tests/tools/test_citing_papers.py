@@ -51,7 +51,10 @@ async def test_what_a_service_counts_and_does_not_list_is_said(tmp_path: Path) -
     async with connected(world, tmp_path) as client:
         _, found = await both(client, "pubmed_related", pmid="11", kind="cited_by", max_results=20)
     assert (len(found["evidence"]), found["total_found"]) == (3, 3)
-    told = [f"{one} more links than it lists, e.g. to theses, books and reports." for one in (7, 15)]
+    told = [
+        f"{one} more links than were read: to works without a number (theses, books), or past its limit."
+        for one in (7, 15)
+    ]
     assert {f"Europe PMC counts {told[0]}", f"iCite counts {told[1]}"} <= {*found["warnings"]}
 
 

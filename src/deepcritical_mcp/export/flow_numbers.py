@@ -127,9 +127,12 @@ class CitationRound(NamedTuple):
     Attributes:
         number: of the round in its session, from 1; `at` is when it began.
         papers: how many papers it started from.
-        candidates: what is linked to them; `examined` of them were looked at.
-        is_whole: whether every service answered about every paper.
+        candidates: what is linked to them, as far as `services` said; `examined` of them were looked at while all of
+            these answered about every paper.
+        is_whole: whether they ever did.
         decisions: how many of what no earlier entry of the log had found were decided how, "" for undecided.
+        undecided: how many of everything that it led to have no decision.
+        unfollowed: how many papers that are included now neither it nor a round before it started from.
     """
 
     number: int
@@ -138,7 +141,10 @@ class CitationRound(NamedTuple):
     candidates: int
     examined: int
     is_whole: bool
+    services: str
     decisions: Mapping[str, int]
+    undecided: int
+    unfollowed: int
 
     @property
     def verdict(self) -> str:
@@ -149,13 +155,14 @@ class CitationRound(NamedTuple):
         told += f"{counted(new, 'record')} that no earlier search had found{f' ({counts})' if new else ''}."
         if self.decisions.get("included"):
             return told
-        missing = [f"{count} without a decision" for count in [self.decisions.get("", 0)] if count]
+        missing = [f"{self.undecided:,} without a decision"] if self.undecided else []
         missing += [f"{unseen:,} of {counted(self.candidates, 'candidate')} not looked at"] if unseen > 0 else []
         missing += [] if self.is_whole else ["not every service answered"]
+        missing += [f"{counted(self.unfollowed, 'included paper')} not followed"] if self.unfollowed else []
         verdict = (
             f"saturation is open ({', '.join(missing)})"
             if missing
-            else "citation searching is saturated, as far as these services know"
+            else f"citation searching is saturated, according to {self.services}"
         )
         return f"{told} Nothing of it was included: {verdict}."
 
@@ -163,7 +170,9 @@ class CitationRound(NamedTuple):
 def citation_rounds(log: Sequence[LoggedSearch], publications: Iterable[Publication]) -> list[CitationRound]:
     """The rounds in which the links of several papers were followed, in their order; links of a single paper that a
     call named by `pmid` are none, and similar papers are not linked by citations."""
-    decisions = {one.id: one.screening for one in publications}
+    held = {one.id: one for one in publications}
+    included = [one for one in held.values() if one.screening == "included" and (one.pmid or one.doi)]
+    followed = set[str]()
     rounds, known = dict[tuple[object, ...], list[LoggedSearch]](), set[str]()
     new: dict[tuple[object, ...], set[str]] = {}
     for one in log:
@@ -174,13 +183,24 @@ def citation_rounds(log: Sequence[LoggedSearch], publications: Iterable[Publicat
         known.update(one.ids)
     found: list[CitationRound] = []
     for number, (key, runs) in enumerate(rounds.items(), start=1):
-        whole, counts = DistinctSearch(runs), Counter(decisions.get(id, "removed") for id in new[key])
-        papers = runs[0].queries[0].query.count(", ") + 1
-        found.append(
-            CitationRound(
-                number, runs[0].at, papers, whole.total, whole.examined, any(one.is_whole for one in runs), counts
-            )
+        complete = [one for one in runs if one.is_whole]
+        seen = DistinctSearch(complete or runs)
+        papers = runs[0].queries[0].query.split(", ")
+        followed |= {paper.split()[-1].lower() for paper in papers}
+        left = (one for one in included if followed.isdisjoint((one.pmid, one.doi.lower())))
+        round_ = CitationRound(
+            number=number,
+            at=runs[0].at,
+            papers=len(papers),
+            candidates=seen.total,
+            examined=min(seen.examined, len(seen.ids) + seen.duplicates),
+            is_whole=bool(complete),
+            services=runs[-1].title,
+            decisions=Counter(held[id].screening if id in held else "removed" for id in new[key]),
+            undecided=sum(id in held and not held[id].screening for id in {id for one in runs for id in one.ids}),
+            unfollowed=sum(1 for _ in left),
         )
+        found.append(round_)
     return found
 
 

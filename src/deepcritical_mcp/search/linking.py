@@ -116,8 +116,12 @@ class LinkIndexes:
             (namer.title, (namer, some)) for namer, ones in own for some in batches(ones[:MAX_NAMES], NAMED_AT_ONCE)
         ]
         failures = await in_turns(turns, ask, seconds)
-        told = "could not say which papers are the same, so that some may be listed twice"
-        return [*known.values()], [f"{title} {told}: {error.message}" for title, error in failures.items()]
+        told = "could not say what some papers are called elsewhere, so that they may be listed twice, or not be shown"
+        problems = [f"{title} {told}: {error.message}" for title, error in failures.items()]
+        late = sum(max(0, len(ones) - MAX_NAMES) for _, ones in own)
+        if late or (not failures and len(known) < len({*known, *(one for _, ones in own for one in ones)})):
+            problems.append("Not all names could be looked up in one call: some papers may be listed twice so far.")
+        return [*known.values()], problems
 
 
 async def in_turns(

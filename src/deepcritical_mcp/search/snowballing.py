@@ -50,7 +50,7 @@ from deepcritical_mcp.search.linking import (
 )
 from deepcritical_mcp.search.record_finder import ids_of, is_paper, stub_of
 from deepcritical_mcp.search.search_steps import Kept, Ranking, Recording, new_entry
-from deepcritical_mcp.sources.lookup import Direction, Wanted
+from deepcritical_mcp.sources.lookup import Direction, LinkLookup, Wanted
 from deepcritical_mcp.text import clean_line, clipped, counted
 
 if TYPE_CHECKING:
@@ -108,13 +108,19 @@ async def follow(
             causes = [one.error for one in answers if one.error]
             told = " ".join(problems.values()) or f"No service that is switched on can be asked for {what} {papers}."
             raise AllProvidersFailedError(told, causes)
-        candidates, remarks = await _candidates(search.links, answers, seeds)
+        candidates, unexplained = await _candidates(search.links, answers, seeds)
         _note(recording, answers, candidates, named)
         page = await _page(search, asked, answers, candidates, "; ".join(titles), session, recording)
         result = page.but(
             query=f"{what} {papers}",
-            errors=(*problems.values(), *page.errors),
-            warnings=(*told, *page.warnings, *remarks, *_unasked(answers, len(seeds)), *earlier, *session.warnings()),
+            errors=(*problems.values(), *unexplained, *page.errors),
+            warnings=(
+                *told,
+                *page.warnings,
+                *_unasked(search.links.services, answers, directions, len(seeds)),
+                *earlier,
+                *session.warnings(),
+            ),
             ordered_by=_order(asked, len(seeds)),
             providers=tuple(
                 ProviderReport(name=name, status=one.status, results=one.results)
@@ -150,7 +156,9 @@ async def _seeds(
         wanted += found if by_mark else found[:1]
     records, whys = await _records(indexes, list(dict.fromkeys(wanted))[:MAX_PAPERS], session)
     seeds = dict[str, RecordIds]()
-    told = [f"Only the first {MAX_PAPERS} of {len(wanted):,} papers were followed."] if len(wanted) > MAX_PAPERS else []
+    told = list[str]()
+    if len(wanted) > MAX_PAPERS:
+        told.append(f"Only the first {MAX_PAPERS} of {len(wanted):,} papers were followed: pass the others by id.")
     for ids in dict.fromkeys(wanted[:MAX_PAPERS]):
         record, is_known = records.get(ids), ids in records or whys[ids] != NO_RECORD
         full = ids_of(record).completed(ids) if record else ids
@@ -241,6 +249,9 @@ async def _page(
     chosen = {findable[place].ids: findable[place] for place in places}
     after = {findable[place].ids: place + 1 for place in places}
     records, whys = await _records(search.links, [*chosen], session)
+    outage = next((why for why in whys.values() if why != NO_RECORD), "")
+    if outage and not records:
+        raise AllProvidersFailedError(f"None of {counted(len(chosen), 'record')} could be fetched: {outage}", ())
     services = tuple(dict.fromkeys(one.service.title for one in answers))
     found_by = {ids: tuple(chosen[ids].services) for ids in records}
     ranking = Ranking((), total, True, {}, {}, 0, {}, services)
@@ -259,6 +270,11 @@ async def _page(
         remarks = [f"No {what} are listed by {recording.entry.title}."]
     if hidden := len(candidates) - total:
         remarks.append(f"{counted(hidden, 'more paper')} cannot be shown: no PMID or DOI of them is known.")
+    remarks += (
+        f"{_shown(ids)} is listed with a DOI that is not its own ({', '.join(others)}): links may be another paper's."
+        for ids, one in records.items()
+        if (others := _other_dois(chosen[ids], one))
+    )
     return SearchResult(
         session_id=session.session_id,
         query="",
@@ -276,8 +292,13 @@ async def _page(
 
 
 def _with_counts(kept: Kept, candidates: Sequence[Candidate]) -> tuple[Evidence, ...]:
-    """The items with how many of the papers asked about each is linked to, and how."""
-    linked = dict(zip(kept.ids, candidates, strict=True))
+    """The items with how many of the papers asked about each is linked to, and how; candidates with one record are
+    one."""
+    linked = dict[str, Candidate]()
+    for id, one in zip(kept.ids, candidates, strict=True):
+        whole = linked.setdefault(id, Candidate(one.name))
+        for direction, places in one.seeds.items():
+            whole.seeds.setdefault(direction, set()).update(places)
     counts = ((item, linked[item.id], linked[item.id].seeds) for item in kept.evidence)
     return tuple(
         item.but(
@@ -289,12 +310,23 @@ def _with_counts(kept: Kept, candidates: Sequence[Candidate]) -> tuple[Evidence,
     )
 
 
-def _unasked(answers: Sequence[Answers], seeds: int) -> Iterator[str]:
+def _other_dois(candidate: Candidate, record: Publication) -> list[str]:
+    """The DOIs by which services list it, if the record has another one."""
+    listed = sorted(name.removeprefix("doi:") for name in candidate.names if name.startswith("doi:"))
+    return listed if record.doi and listed and record.doi.lower() not in map(str.lower, listed) else []
+
+
+def _unasked(
+    services: Sequence[LinkLookup], answers: Sequence[Answers], directions: Sequence[Direction], seeds: int
+) -> Iterator[str]:
     """What could not be followed, by no fault of the services."""
     for title, own in _by_service(answers).items():
         if unnamed := sum(linked.unnamed for one in own for linked in one.links.values()):
-            yield f"{title} counts {counted(unnamed, 'more link')} than it lists, e.g. to theses, books and reports."
-    unasked = {one.service.title: seeds - len(one.wanted) for one in answers if len(one.wanted) < seeds}
+            more = counted(unnamed, "more link")
+            yield f"{title} counts {more} than were read: to works without a number (theses, books), or past its limit."
+    asked = {one.service.title: len(one.wanted) for one in answers}
+    able = [one.title for one in services if not {*directions}.isdisjoint(one.directions)]
+    unasked = {title: left for title in able if (left := seeds - asked.get(title, 0)) > 0}
     for title, count in unasked.items():
         yield f"{title} could not be asked about {count:,} of the papers: they have no number that it knows."
 
