@@ -122,6 +122,51 @@ async def test_what_speaks_is_marked_and_a_decision_is_put_off_taken_back_and_gi
         assert not board.complaints
 
 
+async def test_a_key_that_is_held_decides_once_and_what_is_typed_decides_nothing(open_board: OpenBoard) -> None:
+    async with screening(open_board) as (board, call):
+        record, keyboard, counts = (
+            board.app.locator("#queue-record"),
+            board.page.keyboard,
+            board.app.locator("#queue-counts"),
+        )
+        for _ in range(4):
+            await keyboard.down("e")
+        await keyboard.up("e")
+        await expect(counts).to_contain_text("1 of 120 records decided")
+        reason = board.app.get_by_label("Reason to exclude")
+        title = await record.locator("h3").inner_text()
+        await keyboard.press("i")
+        await reason.press_sequentially("mice, i.e. no people")
+        await expect(counts).to_contain_text("2 of 120 records decided")
+        await expect(reason).to_have_value("mice, i.e. no people")
+        (shown,) = (one["id"] for one in (await call("list_evidence", marked="included"))["structuredContent"]["items"])
+        await call("add_evidence", items=[{"id": shown, "tags": ["key paper"]}])
+        await keyboard.press("Escape")
+        await keyboard.press("u")
+        await expect(board.app.locator("#queue-said")).to_contain_text("Taken back")
+        listed = (await call("list_evidence", marked="key paper"))["structuredContent"]
+        assert [one["title"] for one in listed["items"]] == [title]
+
+
+async def test_what_is_put_off_hides_nothing_and_the_decision_of_another_is_told(open_board: OpenBoard) -> None:
+    async with screening(open_board) as (board, call):
+        record, said = board.app.locator("#queue-record h3"), board.app.locator("#queue-said")
+        seen = set[str]()
+        for _ in range(30):
+            seen.add(title := await record.inner_text())
+            await board.page.keyboard.press("m")
+            await expect(said).to_have_text(f"Maybe, later: {title}")
+            await expect(board.app.locator("#queue")).not_to_have_attribute("aria-busy", "true")
+        assert len(seen) == 30
+        title = await record.inner_text()
+        items = (await call("list_evidence", max_results=100))["structuredContent"]["items"]
+        items += (await call("list_evidence", max_results=100, offset=100))["structuredContent"]["items"]
+        shown = next(one["id"] for one in items if one["title"] == title)
+        await call("add_evidence", items=[{"id": shown, "decision": "included", "reason": "key paper"}])
+        await board.page.keyboard.press("e")
+        await expect(said).to_contain_text("Excluded (before, by somebody else: included: key paper")
+
+
 async def test_a_decision_that_is_not_kept_stays_on_the_record(open_board: OpenBoard) -> None:
     async with screening(open_board) as (board, call):
         title = await board.app.locator("#queue-record h3").inner_text()
@@ -129,5 +174,5 @@ async def test_a_decision_that_is_not_kept_stays_on_the_record(open_board: OpenB
         listed = (await call("list_evidence", sort="likely", marked="undecided"))["structuredContent"]
         await call("clear_session", ids=[one["id"] for one in listed["items"]])
         await board.page.keyboard.press("i")
-        await expect(board.app.locator("#notices")).to_contain_text("Not saved: ")
+        await expect(board.app.locator("#notices")).to_contain_text("Perhaps not saved: ")
         await expect(board.app.locator("#queue-record h3")).to_have_text(title)

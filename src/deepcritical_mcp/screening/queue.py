@@ -22,7 +22,7 @@ Vectors = Mapping[str, NDArray[np.float32]]
 
 MAX_LEARNED = 8_000
 """Characters of a record's text that are learned from."""
-UNCERTAIN = "uncertain: words and meaning disagree"
+UNCERTAIN, BETWEEN = "uncertain: words and meaning disagree", "uncertain: its words speak for both"
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,11 @@ class ScreeningQueue:
     def why(self, id: str) -> str:
         """Those in a line: "for: adhd, children; against: rats", or that it is there because it is uncertain."""
         chosen, rejected = self.words(id)
-        is_uncertain = self._ranking and self._ranking.records.rows.get(id) in self._ranking.uncertain
+        known = self._ranking
+        is_uncertain = known and known.records.rows.get(id) in known.uncertain
+        uncertain = UNCERTAIN if known and known.records.meanings else BETWEEN
         parts = (f"for: {', '.join(chosen)}" if chosen else "", f"against: {', '.join(rejected)}" if rejected else "")
-        return "; ".join(filter(None, (UNCERTAIN if is_uncertain else "", *parts)))
+        return "; ".join(filter(None, (uncertain if is_uncertain else "", *parts)))
 
 
 class _Learned:

@@ -156,17 +156,17 @@ def _heuristics(found: Sequence[bool], total: int, missing: int) -> tuple[tuple[
     least = (
         f"{expected:,}, twice the relevant ones that there probably are"
         if missing >= 0
-        else ("twice the relevant ones, which cannot be estimated yet")
+        else "twice the relevant ones, which cannot be estimated yet"
     )
     rows = (
-        (row >= IN_A_ROW, f"{row:,} excluded in a row, of at least {IN_A_ROW}: the order as it is now finds no more"),
+        (row >= IN_A_ROW, f"{row:,} excluded in a row, of at least {IN_A_ROW} (then the order as it is finds no more)"),
         (
             decided >= total * SHARE,
-            f"{decided / total:.0%} of all records decided, of at least 10 %: enough to learn from",
+            f"{100 * decided // total} % of all records decided, of at least 10 % (then there is enough to learn from)",
         ),
         (
             missing >= 0 and decided >= expected,
-            f"{decided:,} decided, of at least {least}: not only the obvious ones were read",
+            f"{decided:,} decided, of at least {least} (then not only the obvious ones were read)",
         ),
     )
     return tuple(one for is_met, one in rows if is_met), tuple(one for is_met, one in rows if not is_met)

@@ -154,7 +154,8 @@ async function keep(record, item) {
   for (const [id, one] of board.records) {
     if (publicationId(id) === publicationId(record.id)) board.records.set(id, { ...one, mark });
   }
-  return mark;
+  const isNews = decisionOf(record) === "undecided" && !clean(decided.replaced).startsWith("tags: ");
+  return { ...mark, replaced: isNews ? short(decided.replaced) : "" };
 }
 
 // A decision is about the publication: "pubmed:1~2" is a text of "pubmed:1".

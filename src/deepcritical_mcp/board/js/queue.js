@@ -10,7 +10,7 @@ const queue = {
   records: [], // those to decide on; the first is shown
   words: new Map(), // id -> {for, against}: sets of words and pairs of words
   foundAt: [], // after how many decisions each relevant record was found
-  made: [], // what was decided here, the latest last: {record, before}
+  made: [], // what was decided here, the latest last: {record, before, item}
   since: 0, // decisions since the order was learned
   busy: false,
 };
@@ -46,15 +46,27 @@ function showQueue(shows) {
   byId("skip").href = shows ? "#queue-record" : "#list";
   if (shows) {
     drawQueue();
-    byId("queue-record").focus({ preventScroll: true });
+    if (!document.activeElement?.matches("#queue input")) byId("queue-record").focus({ preventScroll: true });
     byId("title").scrollIntoView({ block: "nearest" });
   } else draw();
 }
 
+// Gets the records to decide on next: more of them while all are put off.
 async function askForQueue() {
   const putOff = [...board.records.values()].filter((record) => isPutOff(record) && decisionOf(record) === "undecided").length;
   const args = { sort: "likely", marked: "undecided", max_results: Math.min(MOST_ASKED, 2 * BATCH + putOff), session_id: board.sessionId };
-  if (!takeQueue(await host.callTool("list_evidence", args))) throw new Error("The server gave no queue.");
+  for (let offset = 0; offset >= 0; ) {
+    const page = await host.callTool("list_evidence", { ...args, offset });
+    if (!takeQueue(page)) throw new Error("The server gave no queue.");
+    const isLast = queue.records.some((record) => !isPutOff(record)) || !(page.structuredContent.next_offset > offset);
+    offset = isLast ? -1 : page.structuredContent.next_offset;
+  }
+}
+
+// Whether to ask for others: the order is to be learned anew, or only what was put off is left of those that are here.
+function isDue() {
+  const [next] = queue.records;
+  return queue.since >= BATCH || !next || (isPutOff(next) && queue.records.length < number(queue.state.undecided));
 }
 
 // Decides on the record that is shown, or puts it off, and shows the next.
@@ -67,14 +79,15 @@ function screen(verdict) {
   const reason = byId("queue-reason").value.trim();
   if (verdict === "excluded" && reason) item.reason = reason;
   if (verdict !== MAYBE && isPutOff(record)) item.tags = tags.length ? tags : [NO_TAGS];
-  byId("queue-reason").value = "";
   whileBusy(async () => {
-    await keep(record, item);
-    queue.made.push({ record, before });
+    const { replaced } = await keep(record, item);
+    if (byId("queue-reason").value.trim() === reason) byId("queue-reason").value = "";
+    queue.made.push({ record, before, item });
     queue.records.shift();
     if (verdict === MAYBE) queue.records.push(board.records.get(record.id));
     else countDecision(verdict === "included");
-    return verdict === MAYBE ? "Maybe, later" : DECISIONS[verdict];
+    const said = verdict === MAYBE ? "Maybe, later" : DECISIONS[verdict];
+    return replaced ? `${said} (before, by somebody else: ${replaced})` : said;
   }, record);
 }
 
@@ -82,9 +95,10 @@ function screen(verdict) {
 function takeBack() {
   const last = queue.made.at(-1);
   if (!last) return;
-  const { record, before } = last;
+  const { record, before, item } = last;
+  const tags = item.tags ? { tags: before.tags.length ? before.tags : [NO_TAGS] } : {};
   whileBusy(async () => {
-    await keep(record, { decision: "undecided", tags: before.tags.length ? before.tags : [NO_TAGS] });
+    await keep(record, { decision: "undecided", ...tags });
     queue.made.pop();
     await askForQueue();
     queue.records = [board.records.get(record.id), ...queue.records.filter((one) => one.id !== record.id)];
@@ -99,10 +113,11 @@ async function whileBusy(step, record) {
   byId("queue").setAttribute("aria-busy", "true");
   try {
     byId("queue-said").textContent = `${await step()}: ${record.title.slice(0, 120)}`;
-    if (queue.since >= BATCH || !queue.records.length) await askForQueue();
+    byId("notices").replaceChildren();
+    if (isDue()) await askForQueue();
   } catch (error) {
     byId("queue-said").textContent = "";
-    showNotice("bad", `Not saved: ${error.message}`);
+    showNotice("bad", `Perhaps not saved: ${error.message}`);
   } finally {
     queue.busy = false;
     byId("queue").removeAttribute("aria-busy");
@@ -141,7 +156,7 @@ function drawQueue() {
   byId("queue-progress").value = number(decided);
   byId("queue-counts").textContent =
     `${number(decided)} of ${plural(all, "record")} decided, ${number(relevant)} of them relevant; ` +
-    `${number(row)} in a row since the last relevant one. ${BASES[basis] ?? ""}`;
+    `${number(row)} in a row since the last relevant one. ${number(undecided) ? (BASES[basis] ?? "") : ""}`;
   drawCurve(number(decided));
   const says = isObject(stop) ? short(stop.says, 3000) : "";
   byId("queue-stop").hidden = !says;
@@ -217,8 +232,9 @@ function drawCurve(decided) {
 function decideByKey(event) {
   const act = { i: "queue-include", e: "queue-exclude", m: "queue-maybe", u: "queue-undo" }[event.key.toLowerCase()];
   const types = event.target.matches("input");
+  if (event.repeat && !types) return; // a key that is held decides once
   if (event.key === "Enter" && types) byId("queue-exclude").click();
-  if (event.key === "Escape" && types) byId("queue-record").focus();
+  if (["Enter", "Escape"].includes(event.key) && types) byId("queue-record").focus();
   if (!act || types || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   byId(act).click();
