@@ -27,7 +27,6 @@ MAX_QUERY = 60_000
 _NUMBERED = re.compile(r"\s*(?:search\s*)?(?:#|s(?=\d)|line\s+|\()?(\d{1,3})(?:\s*[.):|](?!\d)\s*|\s+)(?=\S)(.+)", re.I)
 _NEXT_NUMBER = re.compile(r"\s+(?=#?\d{1,3}[.):]\s)")
 _ROW_FILTERS = re.compile(r"(?<!\w)filters(?: applied)?:[ \t]*([^\t\n]+)", re.IGNORECASE)
-_REFERS = re.compile(r"\s*(?:and|or|not)\b(?!\s*/)", re.IGNORECASE)
 # What PubMed and people write after a line: "1,234", "(n = 12)", "55 results", "12 10:30:00".
 _COUNT = re.compile(
     r"(?:\t|[ ]{2}|(?<=[\])\"*\d])[ ])\(?(?:n ?= ?)?\d[\d,.]{0,12}\)?(?: ?(?:results?|hits|records))?"
@@ -203,8 +202,10 @@ def _history(text: str, filters: list[str]) -> list[tuple[str, str]]:
         return []
     cells = list(csv.DictReader(text.splitlines()[1:], names))
     filters += [str(row["filters"]).strip() for row in cells if str(row.get("filters") or "").strip()]
-    rows = [(re.sub(r"\D", "", str(row["search number"]))[:4], row["query"]) for row in cells]
-    return sorted(((number, query) for number, query in rows if number and query), key=lambda row: int(row[0]))
+    rows = [(str(row["search number"]).strip("# ")[:4], row["query"]) for row in cells]
+    return sorted(
+        ((number, query) for number, query in rows if number.isdecimal() and query), key=lambda row: int(row[0])
+    )
 
 
 def _numbered(text: str, captions: list[str], filters: list[str]) -> list[tuple[str, str]]:
@@ -221,9 +222,9 @@ def _numbered(text: str, captions: list[str], filters: list[str]) -> list[tuple[
         starts = [one.lstrip("# ").partition(str(place))[0] for place, one in enumerate(pieces, start=1)]
         rows = rows if any(starts) else pieces
     marks = [_NUMBERED.match(row) for row in rows]
-    clear = [mark for mark in marks if mark and re.search(r"\D", mark[0][: mark.start(2)].strip())]
+    clear = [mark for mark in marks if mark and not mark[0][: mark.start(2)].strip().isdigit()]
     marks = [mark if len(clear) < 2 or mark in clear else None for mark in marks]
-    found = [mark for mark in marks if mark and not _REFERS.match(mark[2])]
+    found = [mark for mark in marks if mark and (not _CONTINUES.match(mark[2]) or _LISTS.match(mark[2]))]
     if found and any(map(_HAS_SYNTAX.search, rows[: marks.index(found[0])])):
         found = []  # a row that begins with a number, as a name of a substance may
     numbers = [int(mark[1]) for mark in found]
@@ -257,11 +258,11 @@ def _is_open(line: str) -> bool:
 
 def _without_counts(row: str) -> str:
     """A line without what is copied with it: cells of a table, the number of results, a time."""
-    cells = [cell.strip() for cell in re.split(r"\t|\|", row)]
+    cells = [cell.strip() for cell in row.replace("|", "\t").split("\t")]
     kept = [cell for cell in cells if not _CELL.fullmatch(cell)] if len(cells) > 1 else [row]
     query = max(kept, key=lambda cell: (bool(_HAS_SYNTAX.search(cell)), len(cell)), default=row)
-    text = re.sub(r"^\s*search:\s*", "", query, flags=re.IGNORECASE)
-    return _COUNT.sub("", text.strip()).strip()
+    is_marked = query.strip().lower().startswith("search:")
+    return _COUNT.sub("", query.strip()[7 if is_marked else 0 :].strip()).strip()
 
 
 def _with_marks(row: str, numbers: Collection[str]) -> str:
@@ -276,9 +277,8 @@ def _with_marks(row: str, numbers: Collection[str]) -> str:
 
     named = _NAMED.sub(r"#\1", row)
     row = _LISTS.sub(listed, named if _ONLY_NUMBERS.fullmatch(named) else row)
-    if _ONLY_NUMBERS.fullmatch(row):  # so that a line that is not there is missed
-        return re.sub(r"(?<![#\d])\d+", r"#\g<0>", row)
-    return _OPERAND.sub(lambda found: f"{found[1]}#{found[2]}" if found[2] in numbers else found[0], row)
+    every = _ONLY_NUMBERS.fullmatch(row)  # so that a line that is not there is missed
+    return _OPERAND.sub(lambda found: f"{found[1]}#{found[2]}" if every or found[2] in numbers else found[0], row)
 
 
 def concept_terms(tree: Tree | None) -> Iterator[Term]:

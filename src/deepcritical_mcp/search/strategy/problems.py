@@ -111,7 +111,7 @@ def _flaws(term: Term) -> Iterator[Flaw]:
     name = term.text if term.field == "sh" else term.text.partition("/")[2] if term.field in ("mh", "majr") else ""
     if name and not subheading(name):
         yield Flaw("unknown_subheading", shown, name)
-    if term.is_free and (_FOREIGN.search(term.text) or (not term.quoted and re.search(r"[,;](?:\s|$)", term.text))):
+    if term.is_free and (_FOREIGN.search(term.text) or (not term.quoted and any(one[-1] in ",;" for one in words))):
         yield Flaw("foreign_sign", shown)
     if not term.quoted and not {*words[1:-1]}.isdisjoint(_OPERATOR_WORDS if term.tag else _OPERATOR_WORDS | {"and"}):
         yield Flaw("lower_case_operator", shown)
