@@ -297,11 +297,12 @@ class _Writer:
         words = text.split()
         if term.near >= 0 and len(words) > 1:
             return self._near(term, words)
-        if "*" in text and re.search(r"[\s-]\w", text) and self.rows["next"] not in ("", "quoted"):
+        pieces = text.replace("-", " ").split()
+        if "*" in text and len(pieces) > 1 and self.rows["next"] not in ("", "quoted"):
             if "lost next" in self.rows:
                 self.lose("next", term)
                 self._is_wider = True
-            return f"({self._joined(self.rows['next'], re.split(r'[ -]+', text))})"
+            return f"({self._joined(self.rows['next'], pieces)})"
         if re.search(r"\*\w", text) and "lost inner" in self.rows:
             self.lose("inner", term)
         return self._word(" ".join(words))
