@@ -11,6 +11,7 @@ from functools import cached_property
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.search.strategy.syntax import (
     MAX_DEPTH,
+    OPERATORS,
     Flaw,
     Group,
     Reference,
@@ -44,7 +45,6 @@ _LISTS = re.compile(
 )
 # A row without a number goes on with the line before it if it looks so; else it is a caption.
 _CONTINUES = re.compile(r"\s*(?:and\b|or\b|not\b|\))", re.IGNORECASE)
-_IS_OPEN = re.compile(r"(?:\b(?:and|or|not)|\()\s*$", re.IGNORECASE)
 _HAS_SYNTAX = re.compile(r'[\w"*)] ?\[\w|\w\*|#\d|\b(?:AND|OR|NOT)\b')
 _ONLY_NUMBERS = re.compile(r"(?:[\s()]|#?\d{1,3}(?!\w)|\b(?:and|or|not)\b)+", re.IGNORECASE)
 _NAMED = re.compile(r"\b(?:s(?=\d)|line\s+|#\s+)(\d{1,3})\b", re.IGNORECASE)
@@ -253,7 +253,8 @@ def _numbered(text: str, captions: list[str], filters: list[str]) -> list[tuple[
 
 def _is_open(line: str) -> bool:
     """Whether the next row belongs to a line: after an operator, or inside of brackets or quotes."""
-    return bool(_IS_OPEN.search(line)) or line.count("(") > line.count(")") or line.count('"') % 2 > 0
+    ends = line.upper().replace(")", " ").split()[-1:]
+    return any(one in OPERATORS for one in ends) or line.count("(") > line.count(")") or line.count('"') % 2 > 0
 
 
 def _without_counts(row: str) -> str:
