@@ -39,6 +39,7 @@ TWO_LINES = [("1", '"Gout"[mh] OR gout*[tiab]'), ("2", "colchicine[tiab]"), ("3"
         "Search number,Query,Sort By,Filters,Search Details,Results,Time\n3,#1 AND #2,,,x,5,10:00:00\n"
         '2,colchicine[tiab],,,x,55,10:00:00\n1,"""Gout""[mh] OR gout*[tiab]",,,x,99,10:00:00',
         '"Gout"[mh] OR gout*[tiab]\ncolchicine[tiab]\n#1 AND #2',
+        'Gout AND colchicine (PubMed)\n1. "Gout"[mh] OR gout*[tiab]\n2. colchicine[tiab]\n3. 1 AND 2',
         '(1) "Gout"[mh] OR gout*[tiab]\n(2) colchicine[tiab]\n(3) 1 AND 2',
         '1. "Gout"[mh] OR gout*[tiab] 2. colchicine[tiab] 3. 1 AND 2',
         '#1\t"Gout"[mh] OR gout*[tiab]\t(n = 12,345,678,901,234)\n#2\tcolchicine[tiab]\t1,000,000 results\n'

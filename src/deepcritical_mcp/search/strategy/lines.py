@@ -225,7 +225,7 @@ def _numbered(text: str, captions: list[str], filters: list[str]) -> list[tuple[
     clear = [mark for mark in marks if mark and not mark[0][: mark.start(2)].strip().isdigit()]
     marks = [mark if len(clear) < 2 or mark in clear else None for mark in marks]
     found = [mark for mark in marks if mark and (not _CONTINUES.match(mark[2]) or _LISTS.match(mark[2]))]
-    if found and any(map(_HAS_SYNTAX.search, rows[: marks.index(found[0])])):
+    if found and len(clear) < 2 and any(map(_HAS_SYNTAX.search, rows[: marks.index(found[0])])):
         found = []  # a row that begins with a number, as a name of a substance may
     numbers = [int(mark[1]) for mark in found]
     is_numbered = len(numbers) > 1 and (numbers == sorted({*numbers}) or numbers[::-1] == sorted({*numbers}))
