@@ -81,6 +81,7 @@ FULL = Publication(
     screening="excluded",
     screening_reason="Screening-reason",
     screened="2026-11-23T05:00:00Z",
+    decided="2026-11-23T05:00:00.000001Z",
     decisions=("Decision-made",),
     tags=("tag-words",),
     accessions=(Accession("Embase", "L600000001"),),

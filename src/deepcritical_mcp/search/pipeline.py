@@ -31,6 +31,7 @@ from deepcritical_mcp.models import (
     with_numbers_shown,
 )
 from deepcritical_mcp.search.citing import with_counts
+from deepcritical_mcp.search.documents import Round
 from deepcritical_mcp.search.linking import LinkIndexes
 from deepcritical_mcp.search.paging import Page, page_of, remarks_on_reach
 from deepcritical_mcp.search.search_steps import (
@@ -45,6 +46,7 @@ from deepcritical_mcp.search.search_steps import (
     new_entry,
     provider_reports,
 )
+from deepcritical_mcp.search.snowballing import follow
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.sources.base import SearchRequest, Source
 from deepcritical_mcp.sources.lookup import CitationCounter
@@ -98,6 +100,10 @@ class SourceSearch:
         async with Recording(entry, session, progress) as recording:
             result = await self._search(request, session, recording)
         return recording.with_problem(result)
+
+    async def follow(self, asked: Round, session: EvidenceStore, *, progress: Progress = no_progress) -> SearchResult:
+        """The papers linked to some papers: see `snowballing.follow`."""
+        return await follow(self, asked, session, progress=progress)
 
     async def _search(self, request: SearchRequest, session: EvidenceStore, recording: Recording) -> SearchResult:
         source, queries, progress = self.source, request.queries, recording.progress

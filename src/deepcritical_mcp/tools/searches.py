@@ -266,8 +266,6 @@ async def pubmed_related(
 ) -> SearchResult:
     """Find papers similar or related to articles; that cite this (cited by); its references; both (citation chasing,
     snowballing)."""
-    from deepcritical_mcp.search.snowballing import follow  # it takes long
-
     session = await session_for(ctx, session_id)
     search = await search_of(ctx, "pubmed")
     parts = [one for some in (pmid, *ids) for one in ([some] if some.startswith(MARKED) else id_parts(some))]
@@ -275,7 +273,7 @@ async def pubmed_related(
     named = (one.removeprefix("pmc:") for one in parts)
     papers = [DocumentId(one) if one.startswith(MARKED) else read_document_id(one)[0] for one in named]
     asked = Round(papers, kind, max_results, offset, only_new, is_round)
-    result = await follow(search, asked, session.store, progress=progress_of(ctx))
+    result = await search.follow(asked, session.store, progress=progress_of(ctx))
     return result.but(next_step=session.next_step(*_after_round(result, asked)))
 
 

@@ -26,7 +26,7 @@ MAX_LINES = 150
 MAX_QUERY = 60_000
 """Characters of a line with all lines that it names."""
 _NUMBERED = re.compile(r"\s*(?:search\s*)?(?:#|s(?=\d)|line\s+|\()?(\d{1,3})(?:\s*[.):|](?!\d)\s*|\s+)(?=\S)(.+)", re.I)
-_NEXT_NUMBER = re.compile(r"\s+(?=#?\d{1,3}[.):]\s)")
+_NEXT_NUMBER = re.compile(r"\s(?=#?\d{1,3}[.):]\s)")
 _ROW_FILTERS = re.compile(r"(?<!\w)filters(?: applied)?:[ \t]*([^\t\n]+)", re.IGNORECASE)
 # What PubMed and people write after a line: "1,234", "(n = 12)", "55 results", "12 10:30:00".
 _COUNT = re.compile(
