@@ -156,10 +156,8 @@ async def test_an_outage_is_told_at_either_step():
         del lib.ncbi.always["elink"]
         lib.ncbi.links["pubmed_pubmed"] = ["12", "13"]
         lib.ncbi.always["efetch"] = Answer(401)
-        result = await follow(lib.search, linked_to("14", "similar"), lib.session)
-    (error,) = result.errors
-    assert error.startswith("PMID 12, PMID 13 could not be fetched: ")
-    assert result.warnings[0].startswith("The status of 1 paper is unchecked: ")
+        with pytest.raises(AllProvidersFailedError, match=r"No record could be fetched \(PMID 12, PMID 13\): "):
+            await follow(lib.search, linked_to("14", "similar"), lib.session)
 
 
 async def test_a_neighbour_that_cannot_be_had_is_named():

@@ -161,7 +161,7 @@ async def test_saturation_is_open_while_anything_is_undecided_unseen_or_not_foll
         assert "saturation is open (1 without a decision, 1 included paper not followed)" in await log(client)
         world.faults |= dict.fromkeys(("ncbi efetch.fcgi", "europepmc search", "crossref"), Answer(401, b"no"))
         refused = await client.call_tool("pubmed_related", {"ids": ["12"], "kind": "citations"})
-        assert "None of 1 record could be fetched" in text_of(refused)
+        assert "No record could be fetched (PMID 104): " in text_of(refused)
 
 
 async def test_candidates_that_turn_out_to_be_one_count_together_and_who_was_not_asked_is_said(tmp_path: Path) -> None:

@@ -251,7 +251,8 @@ async def _page(
     records, whys = await _records(search.links, [*chosen], session)
     outage = next((why for why in whys.values() if why != NO_RECORD), "")
     if outage and not records:
-        raise AllProvidersFailedError(f"None of {counted(len(chosen), 'record')} could be fetched: {outage}", ())
+        named = clipped(", ".join(map(_shown, chosen)), 200)
+        raise AllProvidersFailedError(f"No record could be fetched ({named}): {outage}", ())
     services = tuple(dict.fromkeys(one.service.title for one in answers))
     found_by = {ids: tuple(chosen[ids].services) for ids in records}
     ranking = Ranking((), total, True, {}, {}, 0, {}, services)
