@@ -1,5 +1,6 @@
 """The screening queue: a person decides on a hundred records with keys alone, on the real server."""
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -32,12 +33,18 @@ RECORDS = [
 ]
 
 
+GATE = asyncio.Event()
+"""Closed, it lets no call of the page through."""
+
+
 @asynccontextmanager
 async def screening(open_board: OpenBoard) -> AsyncGenerator[tuple[Board, Any]]:
     """The queue of a session with 120 records, a third of which are about sleep, and what calls its server."""
+    GATE.set()
     async with Client(fake_server(literature=FakeSearch(tuple(RECORDS))), extensions=[SHOWS_APPS]) as client:
 
         async def call(request: dict[str, Any]) -> dict[str, Any]:
+            await GATE.wait()
             answer = await client.call_tool(request["name"], request["arguments"], meta=request.get("_meta"))
             return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
 
@@ -146,6 +153,24 @@ async def test_a_key_that_is_held_decides_once_and_what_is_typed_decides_nothing
         await expect(board.app.locator("#queue-said")).to_contain_text("Taken back")
         listed = (await call("list_evidence", marked="key paper"))["structuredContent"]
         assert [one["title"] for one in listed["items"]] == [title]
+
+
+async def test_who_leaves_the_queue_while_a_decision_is_kept_is_not_brought_back(open_board: OpenBoard) -> None:
+    async with screening(open_board) as (board, call):
+        title = await board.app.locator("#queue-record h3").inner_text()
+        GATE.clear()
+        await board.page.keyboard.press("i")
+        await board.app.get_by_role("button", name="Back to the evidence").click()
+        field = board.app.locator("#columns input, #ask input").first
+        await field.focus()
+        GATE.set()
+        await expect(board.app.locator("#queue-said")).to_have_text(f"Included: {title}")
+        await board.page.keyboard.type("memory in mice")
+        await expect(board.app.locator("#queue")).to_be_hidden()
+        kept = (await call("list_evidence"))["structuredContent"]["marks"]
+        assert kept == {"included": 1, "criteria": 1}
+        await board.app.get_by_role("button", name="Screen the undecided").press("Enter")
+        await expect(board.app.locator("#queue")).to_be_visible()
 
 
 async def test_what_is_put_off_hides_nothing_and_the_decision_of_another_is_told(open_board: OpenBoard) -> None:

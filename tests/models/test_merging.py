@@ -1,5 +1,6 @@
 """What becomes of two descriptions of one publication."""
 
+from datetime import UTC, datetime
 from itertools import permutations, product
 from typing import Any
 
@@ -21,6 +22,7 @@ from deepcritical_mcp.models import (
     merged,
 )
 
+NOW = datetime(2026, 11, 23, 5, 0, 0, 7, UTC)
 ABSTRACT = "Metformin lowered glucose in 120 adults."
 
 
@@ -202,11 +204,11 @@ def test_every_decision_stays_in_the_history_whatever_is_merged() -> None:
     old = record(screening="included", screening_reason="large", screened="2026-01-01T00:00:00Z")  # as of version 0.2
     assert old.history == ("2026-01-01T00:00:00Z: included: large",)
     mark = ScreeningMark("x", "excluded", "no controls", by="alice")
-    changed = old.model_copy(update=mark.changes(old))
+    changed = old.model_copy(update=mark.changes(old, NOW))
     assert changed.history == (*old.history, f"{changed.screened}, alice: excluded: no controls")
     assert decision_replaced(old, changed) == "included: large (2026-01-01T00:00:00Z)"
     for first, second in permutations((changed, record(journal="Wounds"), old), 2):
         assert {*first.history, *second.history} == {*merged(first, second).history}
-    back = changed.model_copy(update=ScreeningMark("x", "undecided").changes(changed))
+    back = changed.model_copy(update=ScreeningMark("x", "undecided").changes(changed, NOW))
     assert back.history == (*changed.history, f"{back.screened}: undecided")
-    assert ScreeningMark("x", tags=("rct",)).changes(changed).keys() == {"screened", "tags"}
+    assert ScreeningMark("x", tags=("rct",)).changes(changed, NOW).keys() == {"screened", "tags"}

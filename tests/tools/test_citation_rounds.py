@@ -9,7 +9,7 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.search.linking import Answers, Candidate, Identities, merged
 from deepcritical_mcp.sources.lookup import Linked, PaperNames
 from deepcritical_mcp.sources.pubmed.links import PubMedLinks
-from tests.net.stand_in import Answer
+from tests.net.stand_in import Answer, as_json
 from tests.sources.link_wire import HTML_404, SERVICES, World, connected, doi_of
 from tests.wire import both, text_of
 
@@ -134,7 +134,7 @@ async def test_rounds_go_on_from_what_is_included_until_the_log_says_that_nothin
 
 
 async def test_saturation_is_open_while_anything_is_undecided_unseen_or_not_followed(tmp_path: Path) -> None:
-    world = World({101: [11], 102: [11, 101], 103: [11], 104: [12]})
+    world = World({101: [11], 102: [11, 101], 103: [11], 104: [12], 105: [13]})
     round_ = {"ids": ["marked:included"], "kind": "citations"}
 
     async def log(client: Client) -> str:
@@ -151,17 +151,42 @@ async def test_saturation_is_open_while_anything_is_undecided_unseen_or_not_foll
         world.faults.clear()
         _, found = await both(client, "pubmed_related", max_results=2, offset=1, **round_)
         await decide(client, "excluded", "101", "102", "103")
-        assert "saturation is open (1 of 3 candidates not looked at)" in await log(client)
+        assert "saturation is open (1 of 3 candidates not looked at, 1 included paper not followed" in await log(client)
         await both(client, "pubmed_related", max_results=1, **round_)
         assert "citation searching is saturated" in await log(client)
         await decide(client, "included", "101", "12")
         await decide(client, "undecided", "102")
         _, found = await both(client, "pubmed_related", ids=["11", "101"], kind="citations")
         assert {one["id"] for one in found["evidence"]} == {"pubmed:102", "pubmed:103"}
-        assert "saturation is open (1 without a decision, 1 included paper not followed)" in await log(client)
+        assert "saturation is open (1 without a decision, 1 included paper not followed" in await log(client)
+        await decide(client, "excluded", "102")
+        await both(client, "pubmed_related", ids=["12"], kind="cited_by")
+        assert "1 included paper not followed to the end in both directions" in await log(client)
+        await both(client, "pubmed_related", ids=["12"], kind="citations")
+        await decide(client, "cited", "104")
+        assert "saturation is open (1 included paper not followed" in await log(client)
+        await decide(client, "excluded", "104")
+        assert "citation searching is saturated" in await log(client)
         world.faults |= dict.fromkeys(("ncbi efetch.fcgi", "europepmc search", "crossref"), Answer(401, b"no"))
-        refused = await client.call_tool("pubmed_related", {"ids": ["12"], "kind": "citations"})
-        assert "No record could be fetched (PMID 104): " in text_of(refused)
+        refused = await client.call_tool("pubmed_related", {"ids": ["13"], "kind": "citations"})
+        assert "No record could be fetched (PMID 105): " in text_of(refused)
+
+
+async def test_what_nobody_has_a_record_of_keeps_nothing_open_and_a_wrong_doi_is_told(tmp_path: Path) -> None:
+    listed = [f"pmid:101 doi:{doi_of(102)}", "doi:10.5555/none", f"pmid:11 doi:{doi_of(9777)}"]
+    rows = as_json([{"oci": one, "citing": one, "cited": one} for one in listed])
+    world = World({101: [11]}, faults={"opencitations": rows})
+    round_ = {"ids": ["marked:included"], "kind": "citations", "only_new": True}
+    async with connected(world, tmp_path) as client:
+        await both(client, "add_evidence", items=[{"pmid": "11", "decision": "included"}])
+        for _ in range(2):
+            text, found = await both(client, "pubmed_related", **round_)
+            assert not found["errors"]
+            assert f"PMID 11 is listed with a DOI that is not its own ({doi_of(9777)})" in text
+            assert f"PMID 101 is listed with a DOI that is not its own ({doi_of(102)})" in text
+            await both(client, "add_evidence", items=[{"pmid": "101", "decision": "excluded"}])
+        log, _ = await both(client, "export_evidence", format="search-log")
+    assert "citation searching is saturated, according to PubMed" in log
 
 
 async def test_candidates_that_turn_out_to_be_one_count_together_and_who_was_not_asked_is_said(tmp_path: Path) -> None:

@@ -154,7 +154,14 @@ async def test_decisions_count_in_the_order_in_which_they_were_made_whatever_is_
         twice = [{"ids": zinc[5:7], "decision": "included"}, {"ids": zinc[6:7], "decision": "excluded"}]
         answer, _ = await desk.call("add_evidence", items=twice)
         assert [row["decision"] for row in answer["decided"]] == ["included", "included", "excluded"]
-        assert (await desk.page())["screening"]["since_relevant"] == 1
+        assert (await desk.page())["screening"]["since_relevant"] == 0  # of one call nobody knows the order
+        await desk.call("add_evidence", ids=copper[5:7], decision="excluded")
+        assert (await desk.page())["screening"]["since_relevant"] == 2
+        await desk.call("add_evidence", items=[{"id": copper[6], "same_as": copper[5]}])
+        await desk.call("add_evidence", ids=zinc[10:11], tags=["tagged later"])
+        await desk.call("add_evidence", items=[{"id": zinc[10], "same_as": zinc[0]}])
+        state = (await desk.page())["screening"]
+        assert (state["decided"], state["relevant"], state["since_relevant"]) == (11, 4, 1)
 
 
 async def test_pages_fit_together_while_vectors_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,6 +181,6 @@ async def test_pages_fit_together_while_vectors_arrive(monkeypatch: pytest.Monke
         pages = [(await desk.page(max_results=10, offset=at)) for at in range(0, 37, 10)]
         seen = [row["id"] for page in pages for row in page["items"]]
         assert len(seen) == len({*seen}) == 37
-        assert "30 records are ranked by words only" in " ".join(pages[-1]["warnings"])
+        assert "30 records were ranked by words only" in " ".join(pages[-1]["warnings"])
         await desk.call("add_evidence", ids=desk.ids["copper"][2:3], decision="excluded")
         assert not any("words only" in told for told in (await desk.page()).get("warnings", ()))

@@ -8,6 +8,7 @@ import secrets
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
@@ -327,9 +328,11 @@ class EvidenceStore(SessionAccess):
             await self._change(publications, change, catalogue)
 
     async def decide(self, marks: Sequence[ScreeningMark]) -> list[tuple[Publication, Publication] | None]:
-        """Write the user's decisions and tags, in order, and nothing else; those about a note hold for the publication
-        that it is about. Gives each one's publication before and after it; None if the session does not have it."""
+        """Write the user's decisions and tags, in order but all at one time, and nothing else; those about a note hold
+        for the publication that it is about. Gives each one's publication before and after it; None if the session does
+        not have it."""
         found: list[tuple[Publication, Publication] | None] = []
+        now = datetime.now(UTC)
         async with self._session() as catalogue:
 
             def change(mark: ScreeningMark) -> KeptItem | None:
@@ -338,7 +341,7 @@ class EvidenceStore(SessionAccess):
                     found.append(None)
                     return None
                 item = catalogue.item(id)
-                changes = mark.changes(item.publication)
+                changes = mark.changes(item.publication, now)
                 publication = item.publication.model_copy(update=changes)
                 found.append((item.publication, publication))
                 given = tuple(one.model_copy(update=changes) for one in item.given)

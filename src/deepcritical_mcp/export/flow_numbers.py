@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
-from deepcritical_mcp.models import LoggedSearch, Publication, asked_on
+from deepcritical_mcp.models import RELEVANT, LoggedSearch, Publication, asked_on
 from deepcritical_mcp.text import clean_line, counted
 
 SearchMethod = Literal["database", "register", "website", "citation searching", "look-up", "other"]
@@ -132,7 +132,8 @@ class CitationRound(NamedTuple):
         is_whole: whether they ever did.
         decisions: how many of what no earlier entry of the log had found were decided how, "" for undecided.
         undecided: how many of everything that it led to have no decision.
-        unfollowed: how many papers that are included now neither it nor a round before it started from.
+        unfollowed: how many papers that count as relevant now neither it nor a round before it followed to the end, in
+            both directions.
     """
 
     number: int
@@ -153,12 +154,13 @@ class CitationRound(NamedTuple):
         counts = ", ".join(f"{count} {name or 'undecided'}" for name, count in sorted(self.decisions.items()))
         told = f"Round {self.number} of citation searching, from {counted(self.papers, 'paper')}, led to "
         told += f"{counted(new, 'record')} that no earlier search had found{f' ({counts})' if new else ''}."
-        if self.decisions.get("included"):
+        if any(self.decisions.get(one) for one in RELEVANT):
             return told
         missing = [f"{self.undecided:,} without a decision"] if self.undecided else []
         missing += [f"{unseen:,} of {counted(self.candidates, 'candidate')} not looked at"] if unseen > 0 else []
         missing += [] if self.is_whole else ["not every service answered"]
-        missing += [f"{counted(self.unfollowed, 'included paper')} not followed"] if self.unfollowed else []
+        if self.unfollowed:
+            missing.append(f"{counted(self.unfollowed, 'included paper')} not followed to the end in both directions")
         verdict = (
             f"saturation is open ({', '.join(missing)})"
             if missing
@@ -171,7 +173,7 @@ def citation_rounds(log: Sequence[LoggedSearch], publications: Iterable[Publicat
     """The rounds in which the links of several papers were followed, in their order; links of a single paper that a
     call named by `pmid` are none, and similar papers are not linked by citations."""
     held = {one.id: one for one in publications}
-    included = [one for one in held.values() if one.screening == "included" and (one.pmid or one.doi)]
+    relevant = [one for one in held.values() if one.screening in RELEVANT and not one.is_note and (one.pmid or one.doi)]
     followed = set[str]()
     rounds, known = dict[tuple[object, ...], list[LoggedSearch]](), set[str]()
     new: dict[tuple[object, ...], set[str]] = {}
@@ -186,14 +188,15 @@ def citation_rounds(log: Sequence[LoggedSearch], publications: Iterable[Publicat
         complete = [one for one in runs if one.is_whole]
         seen = DistinctSearch(complete or runs)
         papers = runs[0].queries[0].query.split(", ")
-        followed |= {paper.split()[-1].lower() for paper in papers}
-        left = (one for one in included if followed.isdisjoint((one.pmid, one.doi.lower())))
+        if complete and seen.examined >= seen.total and len(seen.queries) > 1:
+            followed |= {paper.split()[-1].lower() for paper in papers}
+        left = (one for one in relevant if followed.isdisjoint((one.pmid, one.doi.lower())))
         round_ = CitationRound(
             number=number,
             at=runs[0].at,
             papers=len(papers),
             candidates=seen.total,
-            examined=min(seen.examined, len(seen.ids) + seen.duplicates),
+            examined=seen.examined,
             is_whole=bool(complete),
             services=runs[-1].title,
             decisions=Counter(held[id].screening if id in held else "removed" for id in new[key]),

@@ -435,7 +435,7 @@ def merged(kept: Publication, other: Publication) -> Publication:
     says if the other was different.
     """
     first, second = (other, kept) if authority(other) > authority(kept) else (kept, other)
-    decided = [(one.screened, one.screening != "") for one in (first, second)]
+    decided = [(one.screening != "", one.decided or one.screened) for one in (first, second)]
     latest, earlier = (second, first) if decided[1] > decided[0] else (first, second)
     is_claim = bool(second.claims) and first.is_record
     own = {"texts", "tags", "accessions", "declared"}
@@ -446,6 +446,8 @@ def merged(kept: Publication, other: Publication) -> Publication:
     if latest.screening and earlier.screening not in ("", latest.screening):
         also = f"merged with a description that was {earlier.screening}"
         values["screening_reason"] = "; ".join(filter(None, (latest.screening_reason, also)))
+    if latest.screening == earlier.screening:
+        values["decided"] = min(filter(None, (latest.decided, earlier.decided)), default="")
     values["decisions"] = tuple(sorted(united(first.history, second.history), key=lambda made: made[: len(UTC_SECOND)]))
     return kept.model_copy(update={**values, "found_by": united(kept.found_by, other.found_by)})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args
 
@@ -94,8 +94,8 @@ class ScreeningMark:
     tags: tuple[str, ...] | None = None
     by: str = ""
 
-    def changes(self, publication: Publication) -> dict[str, Any]:
-        """The fields of `publication` that it changes, with their new values; none if nothing is new."""
+    def changes(self, publication: Publication, now: datetime) -> dict[str, Any]:
+        """The fields of `publication` that it changes `now`, with their new values; none if nothing is new."""
         new: dict[str, Any] = {}
         if self.verdict:
             screening: Screening = "" if self.verdict == "undecided" else self.verdict
@@ -108,10 +108,11 @@ class ScreeningMark:
         new = {name: value for name, value in new.items() if value != getattr(publication, name)}
         if not new:
             return {}
-        now = datetime.now(UTC)
         new["screened"] = now.strftime("%Y-%m-%dT%H:%M:%SZ")
         if "screening" in new and not {new["screening"], publication.screening} <= {*RELEVANT}:
             new["decided"] = now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        elif publication.screening and not publication.decided:  # by an earlier version
+            new["decided"] = publication.screened
         if not {"screening", "screening_reason"}.isdisjoint(new):
             made = ", ".join(filter(None, (new["screened"], self.by)))
             entry = f"{made}: {decision_of(publication.model_copy(update=new)) or 'undecided'}"

@@ -97,7 +97,7 @@ class ScreeningQueues:
         """
         everything = [*(await store.publications(await store.ids())).values()]
         records = {one.id: one for one in everything if not one.is_note}
-        order = sorted((one for one in records.values() if one.screening), key=lambda one: one.decided or one.screened)
+        order = sorted((one for one in records.values() if one.screening), key=_moment)
         decided = {one.id: one.screening in RELEVANT for one in order}
         undecided = [id for id in records if id not in decided]
         tagged = (one for one in everything if one.is_note and CRITERIA_TAG in map(str.casefold, one.tags))
@@ -120,7 +120,10 @@ class ScreeningQueues:
         learned = self._learned.setdefault(store, _Learned())
         ranking, stop = await run_sync(learned.learn, texts, vectors, decided, abandon_on_cancel=True)
         lacking = ranking.records.lacking
-        late = [f"{counted(lacking, 'record is', 'records are')} ranked by words only: not embedded yet."]
+        late = [
+            f"{counted(lacking, 'record was', 'records were')} ranked by words only, not being embedded yet: the next "
+            "decision ranks all anew."
+        ]
         return ScreeningQueue(ranking.ids, state.but(basis="decisions", stop=stop), late if lacking else [], ranking)
 
     async def _before_learning(
@@ -137,6 +140,12 @@ class ScreeningQueues:
             ranked = sorted(zip(undecided, scores, strict=True), key=lambda one: -one[1])
             learned.before = (asked, undecided), [id for id, _ in ranked]
         return ScreeningQueue(learned.before[1], state.but(basis="criteria"))
+
+
+def _moment(publication: Publication) -> tuple[str, bool]:
+    """When it was decided; of what was decided at one time, in one call or file, the relevant ones are taken for the
+    last, since nobody knows and the stop rule must not hold too early."""
+    return publication.decided or publication.screened, publication.screening in RELEVANT
 
 
 def learned_text(publication: Publication) -> str:

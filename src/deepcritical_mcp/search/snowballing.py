@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 import anyio
@@ -107,6 +107,9 @@ async def follow(
             _note(recording, answers, (), named)
             causes = [one.error for one in answers if one.error]
             told = " ".join(problems.values()) or f"No service that is switched on can be asked for {what} {papers}."
+            told += (
+                " PubMed alone knows similar papers, by their PMIDs." if asked.kind == "similar" and not causes else ""
+            )
             raise AllProvidersFailedError(told, causes)
         candidates, unexplained = await _candidates(search.links, answers, seeds)
         _note(recording, answers, candidates, named)
@@ -118,6 +121,7 @@ async def follow(
                 *told,
                 *page.warnings,
                 *_unasked(search.links.services, answers, directions, len(seeds)),
+                *_other_papers(_listed_as(seeds, answers)),
                 *earlier,
                 *session.warnings(),
             ),
@@ -204,13 +208,19 @@ def _note(recording: Recording, answers: Sequence[Answers], candidates: Sequence
     for one in answers:
         by_direction.setdefault(one.direction, []).append(one)
     for direction, own in by_direction.items():
-        counts = "; ".join(f"{one.service.title} {len(one.found) if one.links else 'failed'}" for one in own)
+        counts = "; ".join(f"{one.service.title} {_count(one)}" for one in own)
         some = sum(direction in one.seeds for one in candidates)
         status = "ok" if any(one.links for one in own) else "failed"
         query = LoggedQuery(query=f"articles {LISTS[direction]} {named}", results=some, detail=counts)
         queries.append(query.model_copy(update={"status": status}))
     titles = ", ".join(dict.fromkeys(one.service.title for one in answers if one.links))
     recording.note(queries=tuple(queries) or recording.entry.queries, title=titles or recording.entry.title)
+
+
+def _count(answers: Answers) -> str:
+    """How many papers a service lists, and how many more it only counts."""
+    more = sum(linked.unnamed for linked in answers.links.values())
+    return f"{len(answers.found)}{f' and {more:,} not read' if more else ''}" if answers.links else "failed"
 
 
 async def _candidates(
@@ -264,6 +274,8 @@ async def _page(
     lost = dict[str, list[str]]()
     for one in (one for one in chosen if one not in records):
         lost.setdefault(whys[one], []).append(_shown(one))
+    unknown = lost.pop(NO_RECORD, [])
+    recording.note(examined=recording.entry.examined - sum(map(len, lost.values())))
     new, of = ids.count(""), counted(total, "candidate")
     remarks = [f"{of}, each counted once: {new:,} new to this session, {total - new:,} already in it."]
     if not candidates:
@@ -271,11 +283,11 @@ async def _page(
         remarks = [f"No {what} are listed by {recording.entry.title}."]
     if hidden := len(candidates) - total:
         remarks.append(f"{counted(hidden, 'more paper')} cannot be shown: no PMID or DOI of them is known.")
-    remarks += (
-        f"{_shown(ids)} is listed with a DOI that is not its own ({', '.join(others)}): links may be another paper's."
-        for ids, one in records.items()
-        if (others := _other_dois(chosen[ids], one))
-    )
+    remarks += [f"{', '.join(unknown)} could not be fetched: {NO_RECORD}"] if unknown else []
+    held = await session.publications([id for id in ids[asked.offset : last] if id])
+    examined = [(findable[place], held[ids[place]]) for place in range(asked.offset, last) if ids[place] in held]
+    pairs = [(one.names, record) for one, record in examined]
+    remarks += _other_papers((*pairs, *((chosen[ids].names, one) for ids, one in records.items())))
     return SearchResult(
         session_id=session.session_id,
         query="",
@@ -311,10 +323,24 @@ def _with_counts(kept: Kept, candidates: Sequence[Candidate]) -> tuple[Evidence,
     )
 
 
-def _other_dois(candidate: Candidate, record: Publication) -> list[str]:
-    """The DOIs by which services list it, if the record has another one."""
-    listed = sorted(name.removeprefix("doi:") for name in candidate.names if name.startswith("doi:"))
-    return listed if record.doi and listed and record.doi.lower() not in map(str.lower, listed) else []
+def _other_papers(pairs: Iterable[tuple[Set[str], Publication | RecordIds]]) -> list[str]:
+    """Which papers services name by a DOI that, by their records, is not theirs."""
+    found = dict[str, str]()
+    for names, one in pairs:
+        listed = sorted(name.removeprefix("doi:") for name in names if name.startswith("doi:"))
+        if one.doi and listed and one.doi.lower() not in map(str.lower, listed):
+            shown = f"PMID {one.pmid}" if one.pmid else one.doi
+            found[shown] = (
+                f"{shown} is listed with a DOI that is not its own ({', '.join(listed)}), perhaps another paper."
+            )
+    return [*found.values()]
+
+
+def _listed_as(seeds: Iterable[RecordIds], answers: Iterable[Answers]) -> Iterator[tuple[Set[str], RecordIds]]:
+    """The names that services have for the papers asked about themselves."""
+    own = {f"pmid:{one.pmid}": one for one in seeds if one.pmid}
+    for names in (names for one in answers for names in one.found):
+        yield from ((names, own[name]) for name in names if name in own)
 
 
 def _unasked(

@@ -3,6 +3,7 @@
 const BATCH = 10; // decisions after which the order is learned anew
 const MOST_ASKED = 100; // records that one call gives at most
 const MAYBE = "maybe"; // the tag of what is put off until the others are decided on
+const NOT_SAVED = "Perhaps not saved";
 const WORD = /[\p{L}\p{N}_]{2,}/gu;
 
 const queue = {
@@ -11,14 +12,16 @@ const queue = {
   words: new Map(), // id -> {for, against}: sets of words and pairs of words
   foundAt: [], // after how many decisions each relevant record was found
   made: [], // what was decided here, the latest last: {record, before, item}
+  isPutOff: false, // whether all that is undecided is
   since: 0, // decisions since the order was learned
   busy: false,
+  closed: false, // by the person
 };
 
 const isPutOff = (record) => markOf(record).tags.includes(MAYBE);
 
 // Whether a result of list_evidence is the queue; if so, it is shown.
-function takeQueue(callResult) {
+function takeQueue(callResult, opens = true) {
   const data = isObject(callResult.structuredContent) ? callResult.structuredContent : {};
   const meta = isObject(callResult._meta?.[META_KEY]?.queue) ? callResult._meta[META_KEY].queue : null;
   if (!isObject(data.screening) || !meta) return false;
@@ -35,6 +38,8 @@ function takeQueue(callResult) {
   const records = given.map((value) => board.records.get(clean(value.id)));
   queue.records = [...records.filter((record) => !isPutOff(record)), ...records.filter(isPutOff)];
   if (byId("queue").hidden) byId("notices").replaceChildren();
+  if (!opens) return true;
+  queue.closed = false;
   showQueue(true);
   return true;
 }
@@ -55,18 +60,23 @@ function showQueue(shows) {
 async function askForQueue() {
   const putOff = [...board.records.values()].filter((record) => isPutOff(record) && decisionOf(record) === "undecided").length;
   const args = { sort: "likely", marked: "undecided", max_results: Math.min(MOST_ASKED, 2 * BATCH + putOff), session_id: board.sessionId };
+  let first = null;
   for (let offset = 0; offset >= 0; ) {
     const page = await host.callTool("list_evidence", { ...args, offset });
-    if (!takeQueue(page)) throw new Error("The server gave no queue.");
-    const isLast = queue.records.some((record) => !isPutOff(record)) || !(page.structuredContent.next_offset > offset);
-    offset = isLast ? -1 : page.structuredContent.next_offset;
+    if (!takeQueue(page, !queue.closed)) throw new Error("The server gave no queue.");
+    first ??= page;
+    queue.isPutOff = queue.records.every(isPutOff);
+    const next = number(page.structuredContent.next_offset);
+    offset = queue.isPutOff && next > offset ? next : -1;
   }
+  if (queue.isPutOff) takeQueue(first, !queue.closed); // the likeliest of them
 }
 
 // Whether to ask for others: the order is to be learned anew, or only what was put off is left of those that are here.
 function isDue() {
   const [next] = queue.records;
-  return queue.since >= BATCH || !next || (isPutOff(next) && queue.records.length < number(queue.state.undecided));
+  const hasOthers = !queue.isPutOff && queue.records.length < number(queue.state.undecided);
+  return queue.since >= BATCH || !next || (isPutOff(next) && hasOthers);
 }
 
 // Decides on the record that is shown, or puts it off, and shows the next.
@@ -98,7 +108,7 @@ function takeBack() {
   const { record, before, item } = last;
   const tags = item.tags ? { tags: before.tags.length ? before.tags : [NO_TAGS] } : {};
   whileBusy(async () => {
-    await keep(record, { decision: "undecided", ...tags });
+    await keep(record, { ...(item.decision ? { decision: "undecided" } : {}), ...tags });
     queue.made.pop();
     await askForQueue();
     queue.records = [board.records.get(record.id), ...queue.records.filter((one) => one.id !== record.id)];
@@ -110,19 +120,21 @@ function takeBack() {
 async function whileBusy(step, record) {
   if (queue.busy) return;
   queue.busy = true;
+  let failure = NOT_SAVED;
   byId("queue").setAttribute("aria-busy", "true");
   try {
     byId("queue-said").textContent = `${await step()}: ${record.title.slice(0, 120)}`;
     byId("notices").replaceChildren();
+    failure = "The next records could not be fetched";
     if (isDue()) await askForQueue();
   } catch (error) {
-    byId("queue-said").textContent = "";
-    showNotice("bad", `Perhaps not saved: ${error.message}`);
+    if (failure === NOT_SAVED) byId("queue-said").textContent = "";
+    showNotice("bad", `${failure}: ${error.message}`);
   } finally {
     queue.busy = false;
     byId("queue").removeAttribute("aria-busy");
   }
-  showQueue(true);
+  if (!queue.closed) showQueue(true);
 }
 
 function countDecision(isRelevant) {
@@ -232,7 +244,8 @@ function drawCurve(decided) {
 function decideByKey(event) {
   const act = { i: "queue-include", e: "queue-exclude", m: "queue-maybe", u: "queue-undo" }[event.key.toLowerCase()];
   const types = event.target.matches("input");
-  if (event.repeat && !types) return; // a key that is held decides once
+  if (event.isComposing || (event.repeat && !types)) return; // a key that is held decides once
+  if (queue.busy && event.key === "Enter" && types) return;
   if (event.key === "Enter" && types) byId("queue-exclude").click();
   if (["Enter", "Escape"].includes(event.key) && types) byId("queue-record").focus();
   if (!act || types || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -241,8 +254,14 @@ function decideByKey(event) {
 }
 
 function listenToQueue() {
-  byId("screen").addEventListener("click", () => whileBusy(async () => (await askForQueue(), "Screening"), { title: board.query }));
-  byId("queue-close").addEventListener("click", () => showQueue(false));
+  byId("screen").addEventListener("click", () => {
+    queue.closed = false;
+    whileBusy(async () => (await askForQueue(), "Screening"), { title: board.query });
+  });
+  byId("queue-close").addEventListener("click", () => {
+    queue.closed = true;
+    showQueue(false);
+  });
   byId("queue-include").addEventListener("click", () => screen("included"));
   byId("queue-exclude").addEventListener("click", () => screen("excluded"));
   byId("queue-maybe").addEventListener("click", () => screen(MAYBE));
