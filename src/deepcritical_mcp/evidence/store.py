@@ -328,12 +328,11 @@ class EvidenceStore(SessionAccess):
             await self._change(publications, change, catalogue)
 
     async def decide(self, marks: Sequence[ScreeningMark]) -> list[tuple[Publication, Publication] | None]:
-        """Write the user's decisions and tags, in order but all at one time, and nothing else; those about a note hold
-        for the publication that it is about. Gives each one's publication before and after it; None if the session does
-        not have it."""
+        """Write the user's decisions and tags, in order but all at one time; those about a note hold for the publication
+        that it is about. Gives each one's publication before and after it; None if the session does not have it."""
         found: list[tuple[Publication, Publication] | None] = []
-        now = datetime.now(UTC)
         async with self._session() as catalogue:
+            now = datetime.now(UTC)
 
             def change(mark: ScreeningMark) -> KeptItem | None:
                 """Also in all that it was merged from: these may turn out to be several publications."""
