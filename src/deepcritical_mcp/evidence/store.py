@@ -328,7 +328,7 @@ class EvidenceStore(SessionAccess):
             await self._change(publications, change, catalogue)
 
     async def decide(self, marks: Sequence[ScreeningMark]) -> list[tuple[Publication, Publication] | None]:
-        """Write the user's decisions and tags, in order but all at one time; those about a note hold for the publication
+        """Write the user's decisions and tags, in order but all at one time; those about a note hold for the paper
         that it is about. Gives each one's publication before and after it; None if the session does not have it."""
         found: list[tuple[Publication, Publication] | None] = []
         async with self._session() as catalogue:
