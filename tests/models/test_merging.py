@@ -212,3 +212,19 @@ def test_every_decision_stays_in_the_history_whatever_is_merged() -> None:
     back = changed.model_copy(update=ScreeningMark("x", "undecided").changes(changed, NOW))
     assert back.history == (*changed.history, f"{back.screened}: undecided")
     assert ScreeningMark("x", tags=("rct",)).changes(changed, NOW).keys() == {"screened", "tags"}
+
+
+def test_when_something_was_decided_stays_whatever_is_added_or_merged() -> None:
+    old = record(screening="included", screened="2026-01-01T00:00:00Z")  # as of version 0.2
+    for mark in (ScreeningMark("x", tags=("rct",)), ScreeningMark("x", reason="large"), ScreeningMark("x", "cited")):
+        assert old.model_copy(update=mark.changes(old, NOW)).decided == old.screened
+    new = record().model_copy(update=ScreeningMark("x", "included").changes(record(), NOW))
+    assert new.decided == "2026-11-23T05:00:00.000007Z"
+    tagged = record(screened="2026-12-01T00:00:00Z", tags=("rct",))
+    excluded = new.model_copy(update=ScreeningMark("x", "excluded").changes(new, NOW.replace(day=24)))
+    for first, second, decided in ((old, new, old), (tagged, old, old), (new, excluded, excluded)):
+        for one in (merged(first, second), merged(second, first)):
+            assert (one.screening, one.decided or one.screened) == (
+                decided.screening,
+                decided.decided or decided.screened,
+            )

@@ -190,7 +190,6 @@ def citation_rounds(log: Sequence[LoggedSearch], publications: Iterable[Publicat
         papers = runs[0].queries[0].query.split(", ")
         if complete and seen.examined >= seen.total and len(seen.queries) > 1:
             followed |= {paper.split()[-1].lower() for paper in papers}
-        left = (one for one in relevant if followed.isdisjoint((one.pmid, one.doi.lower())))
         round_ = CitationRound(
             number=number,
             at=runs[0].at,
@@ -201,7 +200,7 @@ def citation_rounds(log: Sequence[LoggedSearch], publications: Iterable[Publicat
             services=runs[-1].title,
             decisions=Counter(held[id].screening if id in held else "removed" for id in new[key]),
             undecided=sum(id in held and not held[id].screening for id in {id for one in runs for id in one.ids}),
-            unfollowed=sum(1 for _ in left),
+            unfollowed=sum(followed.isdisjoint((one.pmid, one.doi.lower())) for one in relevant),
         )
         found.append(round_)
     return found

@@ -447,7 +447,7 @@ def merged(kept: Publication, other: Publication) -> Publication:
         also = f"merged with a description that was {earlier.screening}"
         values["screening_reason"] = "; ".join(filter(None, (latest.screening_reason, also)))
     if latest.screening == earlier.screening:
-        values["decided"] = min(filter(None, (latest.decided, earlier.decided)), default="")
+        values["decided"] = min(one.decided or one.screened for one in (first, second))
     values["decisions"] = tuple(sorted(united(first.history, second.history), key=lambda made: made[: len(UTC_SECOND)]))
     return kept.model_copy(update={**values, "found_by": united(kept.found_by, other.found_by)})
 

@@ -143,8 +143,8 @@ class ScreeningQueues:
 
 
 def _moment(publication: Publication) -> tuple[str, bool]:
-    """When it was decided; of what was decided at one time, in one call or file, the relevant ones are taken for the
-    last, since nobody knows and the stop rule must not hold too early."""
+    """When it was decided. Of what was decided at one time, in one call or file, nobody knows the order: the relevant
+    ones are taken to be the last, so that the stop rule does not hold too early."""
     return publication.decided or publication.screened, publication.screening in RELEVANT
 
 

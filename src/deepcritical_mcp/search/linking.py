@@ -118,8 +118,7 @@ class LinkIndexes:
         failures = await in_turns(turns, ask, seconds)
         told = "could not say what some papers are called elsewhere, so that they may be listed twice, or not be shown"
         problems = [f"{title} {told}: {error.message}" for title, error in failures.items()]
-        late = sum(max(0, len(ones) - MAX_NAMES) for _, ones in own)
-        if late or (not failures and len(known) < len({*known, *(one for _, ones in own for one in ones)})):
+        if not failures and any(one not in known for _, ones in own for one in ones):
             problems.append("Not all names could be looked up in one call: some papers may be listed twice so far.")
         return [*known.values()], problems
 

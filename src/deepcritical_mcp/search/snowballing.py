@@ -106,10 +106,10 @@ async def follow(
         if not any(one.links for one in answers):
             _note(recording, answers, (), named)
             causes = [one.error for one in answers if one.error]
-            told = " ".join(problems.values()) or f"No service that is switched on can be asked for {what} {papers}."
-            told += (
-                " PubMed alone knows similar papers, by their PMIDs." if asked.kind == "similar" and not causes else ""
-            )
+            told = f"{' '.join(problems.values())} Try again in a minute."
+            if not problems:
+                told = f"No service that is switched on can be asked for {what} {papers}."
+                told += " PubMed alone knows similar papers, by their PMIDs." if asked.kind == "similar" else ""
             raise AllProvidersFailedError(told, causes)
         candidates, unexplained = await _candidates(search.links, answers, seeds)
         _note(recording, answers, candidates, named)

@@ -282,8 +282,9 @@ def _after_round(result: SearchResult, asked: Round) -> Iterable[str]:
         yield "Call again in a minute: only what was not answered is asked again."
     if result.evidence and result.next_offset >= 0:
         is_by_mark = any(one.name.startswith(MARKED) for one in asked.papers)
-        last = " and mark after the last page: what is marked is what is followed" * is_by_mark
-        yield f"Continue with offset={result.next_offset}{last}."
+        yield f"Continue with offset={result.next_offset}."
+        if is_by_mark:
+            yield "Mark after the last page: what is marked is what is followed."
     if not result.evidence and not result.errors:
         nothing = "Nothing is listed: try another kind, or pubmed_search with the paper's title."
         ended = "There is nothing more here that is new." if asked.only_new else "There are no results at this offset."

@@ -12,7 +12,7 @@ const queue = {
   words: new Map(), // id -> {for, against}: sets of words and pairs of words
   foundAt: [], // after how many decisions each relevant record was found
   made: [], // what was decided here, the latest last: {record, before, item}
-  isPutOff: false, // whether all that is undecided is
+  allPutOff: false, // whether all that is undecided is
   since: 0, // decisions since the order was learned
   busy: false,
   closed: false, // by the person
@@ -65,17 +65,17 @@ async function askForQueue() {
     const page = await host.callTool("list_evidence", { ...args, offset });
     if (!takeQueue(page, !queue.closed)) throw new Error("The server gave no queue.");
     first ??= page;
-    queue.isPutOff = queue.records.every(isPutOff);
+    queue.allPutOff = queue.records.every(isPutOff);
     const next = number(page.structuredContent.next_offset);
-    offset = queue.isPutOff && next > offset ? next : -1;
+    offset = queue.allPutOff && next > offset ? next : -1;
   }
-  if (queue.isPutOff) takeQueue(first, !queue.closed); // the likeliest of them
+  if (queue.allPutOff) takeQueue(first, !queue.closed); // the likeliest of them
 }
 
 // Whether to ask for others: the order is to be learned anew, or only what was put off is left of those that are here.
 function isDue() {
   const [next] = queue.records;
-  const hasOthers = !queue.isPutOff && queue.records.length < number(queue.state.undecided);
+  const hasOthers = !queue.allPutOff && queue.records.length < number(queue.state.undecided);
   return queue.since >= BATCH || !next || (isPutOff(next) && hasOthers);
 }
 

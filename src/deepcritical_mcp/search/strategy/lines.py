@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cached_property
 
 from deepcritical_mcp.errors import InvalidInputError
@@ -55,6 +56,15 @@ _OPERAND = re.compile(r"(^\s*|\(\s*|\b(?:and|or|not)\s+)(\d{1,3})(?=\s*(?:$|\)|\
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))
 
 
+class Place(IntEnum):
+    """Where a part stands: what is written in its place elsewhere may find more or less; in what NOT excludes, no more;
+    and in what NOT leaves of that, exactly the same."""
+
+    KEPT = 0
+    EXCLUDED = 1
+    EXACT = 2
+
+
 @dataclass(frozen=True)
 class Line:
     """A line: its text as given, its tree, and what is wrong in its form."""
@@ -95,12 +105,20 @@ class Strategy:
         return frozenset(found)
 
     @cached_property
-    def excluded(self) -> frozenset[str]:
-        """The numbers of the lines that NOT excludes, and of those that these name."""
-        found = {number for line in self.lines for number in _excluded(line.tree)}
+    def places(self) -> Mapping[str, Place]:
+        """The least strict place in which each line is used."""
+        found = dict[str, Place]()
+
+        def walk(tree: Tree | None, place: Place) -> None:
+            if isinstance(tree, Reference):
+                found[tree.number] = min(place, found.get(tree.number, place))
+            for number, one in enumerate(tree.items if isinstance(tree, Group) else ()):
+                is_not = isinstance(tree, Group) and tree.operator == "NOT" and number > 0
+                walk(one, (Place.EXACT if place else Place.EXCLUDED) if is_not else place)
+
         for line in reversed(self.lines):
-            found |= {*references(line.tree)} if line.number in found else set()
-        return frozenset(found)
+            walk(line.tree, found.setdefault(line.number, Place.KEPT))
+        return found
 
     def query(self, tree: Tree | None) -> str:
         """A tree as one query for PubMed, each reference replaced by its line; "" if one of them is not there.
@@ -161,12 +179,6 @@ class Strategy:
 
         take(self.whole.tree, f"#{self.whole.number}" if self.is_numbered else "")
         return joined, excluded
-
-
-def _excluded(tree: Tree | None) -> Iterator[str]:
-    """The numbers of the lines that NOT excludes."""
-    for place, one in enumerate(tree.items if isinstance(tree, Group) else ()):
-        yield from references(one) if isinstance(tree, Group) and tree.operator == "NOT" and place else _excluded(one)
 
 
 def letter(place: int) -> str:

@@ -70,7 +70,7 @@ def form_problems(strategy: Strategy) -> Iterator[StrategyProblem]:
         found = (
             *line.flaws,
             *(flaw for term in terms(line.tree) for flaw in _flaws(term)),
-            *(_inverted(strategy, line.tree) if line.number not in strategy.excluded else ()),
+            *(() if strategy.places[line.number] else _inverted(strategy, line.tree)),
         )
         alike: dict[tuple[str, str], list[Flaw]] = {}
         for flaw in found:
@@ -231,8 +231,11 @@ class _Known:
 
 def _other_spelling(term: Term) -> str:
     """The term as the British spell it if it is American, or the other way round; "" if there is one spelling only."""
-    text = term.text.lower()
-    return other if (other := f"{other_spelling(text.rstrip('*'))}{text[len(text.rstrip('*')) :]}") != text else ""
+    stem = term.text.lower().rstrip("*")
+    other = other_spelling(stem)
+    if other == stem:
+        return ""
+    return f"{other}*" if term.text.endswith("*") else other
 
 
 def _other_number(term: Term) -> str:

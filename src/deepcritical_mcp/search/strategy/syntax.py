@@ -128,10 +128,9 @@ def untagged_words(term: Term) -> Tree:
     "not" as the operators that they are meant to be."""
     if term.tag or term.quoted or " " not in term.text:
         return term
-    words = [f" {word.upper()} " if word.upper() in OPERATORS else word for word in term.text.split()]
-    runs = re.split("( (?:AND|OR|NOT) )", " ".join(words).replace("  ", " "))
-    joined = (run if run.strip() in OPERATORS else f"({' AND '.join(run.split())})" for run in runs)
-    return parse(" ".join(joined))[0] or term
+    runs = re.split(r"\s(and|or|not)(?=\s)", f" {term.text} ", flags=re.IGNORECASE)
+    parts = (run.upper() if place % 2 else f"({' AND '.join(run.split())})" for place, run in enumerate(runs))
+    return parse(" ".join(parts))[0] or term
 
 
 @cache

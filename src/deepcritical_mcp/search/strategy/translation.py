@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from enum import IntEnum
 from functools import cache
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from deepcritical_mcp.data_files import data_lines, data_table
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.models.strategies import StrategyTranslation, Target
 from deepcritical_mcp.search.expansion.phrases import natural_order
-from deepcritical_mcp.search.strategy.lines import Strategy
+from deepcritical_mcp.search.strategy.lines import Place, Strategy
 from deepcritical_mcp.search.strategy.problems import SUBHEADINGS, subheading
 from deepcritical_mcp.search.strategy.syntax import Group, Reference, Term, Tree, terms, untagged_words
 
@@ -22,20 +21,9 @@ _FIRST_YEAR = 1800
 _PLAIN = re.compile(r"[^\W_]+(?:\*[^\W_]*)*")
 _RESERVED = re.compile(r"\b(?:and|or|not|adj\d*|near|next|with|same)\b", re.IGNORECASE)
 _AS_IS = "{}"
+_LANGUAGES = data_table(__file__, "languages.txt")
 _CHECK_TAGS = ("humans", "animals", "male", "female")
 """Headings of nearly all records, whose names few papers say."""
-
-
-_LANGUAGES = data_table(__file__, "languages.txt")
-
-
-class _Place(IntEnum):
-    """Where a part stands: what is written in its place may find more or less; in what NOT excludes, no more; and in
-    what NOT leaves of that, exactly the same."""
-
-    KEPT = 0
-    EXCLUDED = 1
-    EXACT = 2
 
 
 class _Line(NamedTuple):
@@ -43,7 +31,7 @@ class _Line(NamedTuple):
 
     number: str
     text: str
-    place: _Place
+    place: Place
     left_out: int
 
 
@@ -87,14 +75,13 @@ class _Writer:
         self.rows, self.lost = rows, dict[str, list[str]]()
         self._strategy, self._written = strategy, dict[str, _Line]()
         self._join = {operator: f" {rows[operator.lower()]} " for operator in ("AND", "OR", "NOT")}
-        self._left_out, self._is_wider, self._is_changed, self._place = 0, False, False, _Place.KEPT
+        self._left_out, self._is_wider, self._is_changed, self._place = 0, False, False, Place.KEPT
 
     def lines(self) -> Mapping[str, str]:
         """Each line that something is left of, by its number there: lines follow one another without gaps. Each is
         written for the least strict place in which it is used."""
-        places = _places(self._strategy)
         for line in self._strategy.lines:
-            before, place = self._left_out, places[line.number]
+            before, place = self._left_out, self._strategy.places[line.number]
             if text := self.operand(line.tree, place, bare=True):
                 left_out = self._left_out - before
                 self._written[line.number] = _Line(str(len(self._written) + 1), text, place, left_out)
@@ -110,7 +97,7 @@ class _Writer:
             if str(term) and str(term) not in named:
                 named.append(str(term))
 
-    def operand(self, tree: Tree | None, place: _Place = _Place.KEPT, *, bare: bool = False) -> str:
+    def operand(self, tree: Tree | None, place: Place = Place.KEPT, *, bare: bool = False) -> str:
         """A tree as an operand, with `bare` as the whole, without brackets around it; "" if nothing of it is left."""
         tree = untagged_words(tree) if isinstance(tree, Term) else tree
         if isinstance(tree, Reference):
@@ -125,7 +112,7 @@ class _Writer:
             text, is_one = self._combined(tree, place)
         return text if bare or is_one or not text else f"({text})"
 
-    def _reference(self, number: str, place: _Place) -> str:
+    def _reference(self, number: str, place: Place) -> str:
         """A line by its number; written out if it must be stricter here than it is there."""
         line = self._written.get(number)
         if line is None:
@@ -135,20 +122,20 @@ class _Writer:
             text = self.operand(self._strategy.by_number[number].tree, place)
             if text not in (line.text, f"({line.text})"):
                 return text
-        elif place is not _Place.KEPT:
+        elif place is not Place.KEPT:
             self._left_out += line.left_out
         return self.rows["line"].format(line.number)
 
-    def _combined(self, tree: Group, place: _Place) -> tuple[str, bool]:
+    def _combined(self, tree: Group, place: Place) -> tuple[str, bool]:
         """What AND or NOT joins, and whether it needs no brackets. Of what is excluded, a part of AND that cannot be
         written takes the whole with it, and so does what NOT leaves of it: more would be excluded without."""
-        before, inner = self._left_out, place if tree.operator == "AND" else _Place(min(place + 1, _Place.EXACT))
+        before, inner = self._left_out, place if tree.operator == "AND" else Place(min(place + 1, Place.EXACT))
         first = self.operand(tree.items[0], place)
         after = self._left_out
         others = [self.operand(item, inner) for item in tree.items[1:]]
         parts = [one for one in others if one]
-        is_less = {_Place.KEPT: False, _Place.EXCLUDED: not first, _Place.EXACT: self._left_out > before}[place]
-        if place is _Place.EXCLUDED:
+        is_less = {Place.KEPT: False, Place.EXCLUDED: not first, Place.EXACT: self._left_out > before}[place]
+        if place is Place.EXCLUDED:
             is_less |= len(parts) < len(others) if tree.operator == "AND" else self._left_out > after
         if is_less:
             self._left_out += 1
@@ -162,7 +149,7 @@ class _Writer:
         joined = self._join["OR"].join(parts)
         return f"{first}{self._join['NOT']}{joined if len(parts) == 1 else f'({joined})'}", False
 
-    def _alternatives(self, tree: Group, place: _Place) -> tuple[str, bool]:
+    def _alternatives(self, tree: Group, place: Place) -> tuple[str, bool]:
         """What OR joins, the terms of one field together, and whether it needs no brackets."""
         grouped: dict[tuple[str, int], list[str]] = {}
         for number, item in enumerate(tree.items):
@@ -185,14 +172,14 @@ class _Writer:
         is_one = len(parts) == 1 and (" OR " not in template or template.startswith("("))
         return self._join["OR"].join(dict.fromkeys(parts)), is_one
 
-    def _term(self, term: Term, place: _Place) -> _Written | None:
+    def _term(self, term: Term, place: Place) -> _Written | None:
         """A term in its field; None if it is left out, which is noted: there is no field for it, or what is written
         would find what its place does not allow."""
-        before = {reason: [*named] for reason, named in self.lost.items()} if place is not _Place.KEPT else {}
+        before = {reason: [*named] for reason, named in self.lost.items()} if place is not Place.KEPT else {}
         self._is_wider, self._is_changed, self._place = False, False, place
         written = self._in_field(term)
-        is_other = self._is_wider if place is _Place.EXCLUDED else self._is_changed and place is _Place.EXACT
-        if place is not _Place.KEPT and (written is None or is_other):
+        is_other = self._is_wider if place is Place.EXCLUDED else self._is_changed and place is Place.EXACT
+        if place is not Place.KEPT and (written is None or is_other):
             self.lost = before
             self.lose("not", term)
             self._left_out += 1
@@ -214,7 +201,7 @@ class _Writer:
             return self._dates(term)
         if field == "pt" and "pt" not in self.rows:
             return self._as_words(term, "words", term.text)
-        stricter = f"{field} not" if self._place is _Place.EXCLUDED else ""
+        stricter = f"{field} not" if self._place is Place.EXCLUDED else ""
         template = self.rows.get(stricter, self.rows.get(field, ""))
         if not template:
             self.lose("field", term)
@@ -328,23 +315,6 @@ class _Writer:
         if "'" in text:
             return f'"{text}"'
         return text if is_plain else self.rows["phrase"].format(text)
-
-
-def _places(strategy: Strategy) -> Mapping[str, _Place]:
-    """The least strict place in which each line is used."""
-    found = dict[str, _Place]()
-
-    def walk(tree: Tree | None, place: _Place) -> None:
-        if isinstance(tree, Reference):
-            found[tree.number] = min(place, found.get(tree.number, place))
-        for number, one in enumerate(tree.items if isinstance(tree, Group) else ()):
-            is_not = isinstance(tree, Group) and tree.operator == "NOT" and number > 0
-            stricter = _Place.EXCLUDED if place is _Place.KEPT else _Place.EXACT
-            walk(one, stricter if is_not else place)
-
-    for line in reversed(strategy.lines):
-        walk(line.tree, found.setdefault(line.number, _Place.KEPT))
-    return found
 
 
 def _is_phrase(heading: str) -> bool:
